@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: barlane.h - native API of the core, libbarlane.so.0
+ *
+ * A context (bl_ctx_t) is served by one provider, see docs/providers.md. A pin (bl_pin_t) holds a range of GPU memory
+ * and can have one CPU mapping at a time. Contexts and pins are numbers, not pointers: a stale one is -EINVAL.
+ *
+ * Functions that return int give 0 or a negative errno value. All are thread-safe. In a child that was forked after
+ * bl_open() all give -EACCES, except bl_close(). Out pointers are written only on success unless said otherwise.
+ */
+#ifndef BARLANE_H
+#define BARLANE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BL_API __attribute__((visibility("default")))
+
+/** BL_GPU_PAGE_SIZE - granularity in which GPU memory is pinned, bytes */
+#define BL_GPU_PAGE_SIZE 65536UL
+
+typedef uint64_t bl_ctx_t; /* 0 is no context */
+typedef uint64_t bl_pin_t; /* 0 is no pin */
+
+/** enum bl_map_type - how the CPU reaches mapped GPU memory */
+enum bl_map_type {
+	BL_MAP_NONE = 0,   /* not mapped; as a wish: whatever the platform gives */
+	BL_MAP_WC = 1,	   /* write-combining */
+	BL_MAP_CACHED = 2, /* cached, coherent platforms */
+	BL_MAP_DEVICE = 3, /* device memory type, some arm64 platforms */
+};
+
+/** BL_PIN_FORCE_PCIE - reach the memory over PCIe although a coherent link exists */
+#define BL_PIN_FORCE_PCIE (1U << 0)
+
+/**
+ * struct bl_pin_info - what is known of a pin
+ * @va:        device address of the first pinned byte
+ * @len:       pinned bytes
+ * @page_size: granularity of the pin, bytes
+ * @type:      type of the mapping, BL_MAP_NONE while there is none
+ * @addr:      CPU address of the mapping, NULL while there is none
+ * @map_len:   mapped bytes, 0 while there is none
+ * @released:  1 when the owner freed the memory under a pin that does not keep it
+ * @tsc_khz:   rate of the counter of @pin_cycles; 0 unknown
+ * @pin_cycles: CPU cycles spent pinning; 0 unknown
+ */
+struct bl_pin_info {
+	uint64_t va;
+	uint64_t len;
+	uint32_t page_size;
+	uint32_t type;
+	void *addr;
+	uint64_t map_len;
+	uint32_t released;
+	uint32_t tsc_khz;
+	uint64_t pin_cycles;
+};
+
+/**
+ * struct bl_provider_info - one provider as it stands on this machine
+ * @name:        "gdrdrv", "dmabuf", "rm"; valid for ever
+ * @usable:      1: can serve, 0: cannot
+ * @error:       0, or the negative errno value why not
+ * @persistent:  1: a pin keeps the memory after its owner freed it
+ * @force_pcie:  1: BL_PIN_FORCE_PCIE is honoured
+ * @major:       version that it reports
+ * @minor:       version that it reports
+ * @reason:      why it can or cannot serve, in words
+ */
+struct bl_provider_info {
+	const char *name;
+	int usable;
+	int error;
+	int persistent;
+	int force_pcie;
+	uint32_t major;
+	uint32_t minor;
+	char reason[256];
+};
+
+/**
+ * bl_version() - Version of the library
+ * Return: "MAJOR.MINOR.PATCH", valid for ever.
+ */
+BL_API const char *bl_version(void);
+
+/**
+ * bl_provider_list() - Look at every provider
+ * @infos: receives the first @nr of them, in the order in which bl_open() tries them
+ * @nr:    entries of @infos
+ *
+ * Makes no CUDA call.
+ * Return: number of providers that exist, which may be more than @nr.
+ */
+BL_API size_t bl_provider_list(struct bl_provider_info *infos, size_t nr);
+
+/**
+ * bl_last_error() - Why the last failing call of this thread failed
+ * @code_p: receives the positive errno value, 0 if no call of this thread failed yet; may be NULL
+ *
+ * Return: text, never NULL, owned by the library and valid until the next call of this thread.
+ */
+BL_API const char *bl_last_error(int *code_p);
+
+/**
+ * bl_open() - Open a context
+ * @provider: name that forces the choice, or NULL: BARLANE_PROVIDER, then GDRCOPY_PROVIDER, then the first usable
+ * @ctx_p:    receives the context, to be closed with bl_close()
+ *
+ * Cheap: looks at device nodes and versions, makes no CUDA call and opens no GPU.
+ * Return: 0, -EINVAL (unknown provider name), -ENODEV (no provider can serve, or the forced one cannot; each reason
+ * is in bl_last_error()), -ENOMEM, -EMFILE.
+ */
+BL_API int bl_open(const char *provider, bl_ctx_t *ctx_p);
+
+/**
+ * bl_close() - Close a context; unmaps and unpins what is left on it
+ * @ctx: from bl_open()
+ *
+ * In a forked child it only closes the child's copies of descriptors.
+ * Return: 0, -EINVAL (unknown context), or the first error on the way; the context is closed in every case but -EINVAL.
+ */
+BL_API int bl_close(bl_ctx_t ctx);
+
+/**
+ * bl_ctx_provider() - What serves a context
+ * @ctx:  from bl_open()
+ * @info: receives the answer
+ *
+ * Return: 0, -EINVAL, -EACCES.
+ */
+BL_API int bl_ctx_provider(bl_ctx_t ctx, struct bl_provider_info *info);
+
+/**
+ * bl_pin() - Pin GPU memory
+ * @ctx:   from bl_open()
+ * @va:    device address, any alignment
+ * @len:   bytes, > 0
+ * @flags: BL_PIN_*
+ * @token: p2p token (low) for kernel drivers that want one, else 0
+ * @space: va-space token, else 0
+ * @pin_p: receives the pin
+ *
+ * The pin covers the request rounded out to GPU pages, clipped to the allocation. May block for tens of microseconds
+ * (longer the first time on a GPU, when the self-test runs).
+ * Return: 0, -EINVAL (no device memory, overflow, across allocations), -EOPNOTSUPP (memory that cannot be pinned:
+ * the reason and the cure are in bl_last_error()), -ENOMEM, -EMFILE, -ENODEV (also when the GPU's node is missing),
+ * -EPROTO (what the driver answers does not add up), -EIO, -EACCES.
+ */
+BL_API int bl_pin(bl_ctx_t ctx, uint64_t va, size_t len, uint32_t flags, uint64_t token, uint32_t space,
+		  bl_pin_t *pin_p);
+
+/**
+ * bl_unpin() - Give pinned memory back; unmaps it first if needed
+ * @ctx: the context that pinned it
+ * @pin: from bl_pin(); invalid afterwards
+ *
+ * Return: 0, -EINVAL, -EIO, -EACCES.
+ */
+BL_API int bl_unpin(bl_ctx_t ctx, bl_pin_t pin);
+
+/**
+ * bl_pin_info() - Describe a pin
+ * @ctx:  the context that pinned it
+ * @pin:  from bl_pin()
+ * @info: receives the description
+ *
+ * Return: 0, -EINVAL, -EACCES.
+ */
+BL_API int bl_pin_info(bl_ctx_t ctx, bl_pin_t pin, struct bl_pin_info *info);
+
+/**
+ * bl_map() - Map a pin into this process
+ * @ctx:    the context that pinned it
+ * @pin:    from bl_pin(), not mapped
+ * @len:    bytes from the start of the pin, > 0, at most its length; rounded up to CPU pages
+ * @type:   wanted type, or BL_MAP_NONE
+ * @addr_p: receives the CPU address of the pin's first byte
+ *
+ * The mapping is not inherited over fork().
+ * Return: 0, -EINVAL (length; a pin whose requested address did not start on a page: the original's rule, kept),
+ * -EAGAIN (already mapped), -EOPNOTSUPP or, where the original gives it, -EINVAL (type), -ENOMEM (BAR1 exhausted),
+ * -EMFILE, -EPROTO (what the driver answers does not add up), -EACCES, -EIO.
+ */
+BL_API int bl_map(bl_ctx_t ctx, bl_pin_t pin, size_t len, enum bl_map_type type, void **addr_p);
+
+/**
+ * bl_unmap() - Remove a mapping
+ * @ctx:  the context that pinned it
+ * @pin:  mapped pin
+ * @addr: from bl_map()
+ * @len:  as given to bl_map()
+ *
+ * Return: 0, -EINVAL (not mapped, other address or length), -EBUSY (the kernel did not remove it: the handle counts as
+ * unmapped, and the GPU memory stays allocated until the process ends), -EIO, -EACCES.
+ */
+BL_API int bl_unmap(bl_ctx_t ctx, bl_pin_t pin, void *addr, size_t len);
+
+/**
+ * bl_copy_to() - Copy host memory to mapped GPU memory with the CPU
+ * @pin: mapped pin
+ * @dst: address inside the mapping
+ * @src: host memory, any alignment
+ * @len: bytes
+ *
+ * No system call, no lock, no allocation, no CUDA call. Naturally aligned 1, 2, 4, 8 bytes are a single store. Ends
+ * with a store fence on write-combining mappings. The caller keeps the mapping alive during the call.
+ * Return: 0, -EINVAL (stale or unmapped pin, outside the mapping), -EACCES.
+ */
+BL_API int bl_copy_to(bl_pin_t pin, void *dst, const void *src, size_t len);
+
+/**
+ * bl_copy_from() - Copy mapped GPU memory to host memory with the CPU
+ * @pin: mapped pin
+ * @dst: host memory, any alignment
+ * @src: address inside the mapping
+ * @len: bytes
+ *
+ * As bl_copy_to(); ends with a fence that orders these loads before later ones.
+ */
+BL_API int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
