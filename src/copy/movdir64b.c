@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/*
+ * movdir64b.c - x86-64: direct stores of 64 bytes
+ *
+ * Such a store is one write of a whole line that no interrupt can break up, which the gathering of smaller stores in a
+ * write-combining buffer does not promise. There is no load of that kind: loads are streaming loads.
+ */
+#define X86_TARGET __attribute__((target("sse4.1")))
+#define X86_VEX	   ""
+
+#include "cpu_features.h"
+#include "isa.h"
+#include "sse41_get.h"
+#include "x86.h"
+
+static bool supported(void)
+{
+	return (bl_cpu_features() & BL_CPU_MOVDIR64B) && (bl_cpu_features() & BL_CPU_SSE41);
+}
+
+/* The instruction reads memory itself: there is no register to pass, and the host side may have any alignment. */
+X86_TARGET BL_INLINE void put_line(uint8_t *dst, const uint8_t *src)
+{
+	__asm__ volatile("movdir64b %1, %2"
+			 : "=m"(*(uint8_t(*)[BL_LINE])dst)
+			 : "m"(*(const uint8_t(*)[BL_LINE])src), "r"(dst));
+}
+
+X86_TARGET BL_INLINE void put_lines4(uint8_t *dst, const uint8_t *src)
+{
+	put_line(dst, src);
+	put_line(dst + BL_LINE, src + BL_LINE);
+	put_line(dst + 2 * BL_LINE, src + 2 * BL_LINE);
+	put_line(dst + 3 * BL_LINE, src + 3 * BL_LINE);
+}
+
+X86_TARGET BL_INLINE void put_movdir64b(struct bl_run run)
+{
+	if (bl_put_single(&run))
+		return;
+	if (!bl_aligned(run.dst, 16))
+		put_head16(&run);
+	while (!bl_aligned(run.dst, BL_LINE) && run.len >= 16)
+		bl_step(&run, put16, 16);
+	bl_steps(&run, put_lines4, 4 * BL_LINE);
+	bl_steps(&run, put_line, BL_LINE);
+	bl_steps(&run, put16, 16);
+	bl_put_tail(&run);
+}
+
+X86_TARGET BL_INLINE void get_movdir64b(struct bl_run run)
+{
+	get_sse41(run);
+}
+
+BL_ISA_DEFINE(movdir64b, "movdir64b", supported, X86_TARGET);
