@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The copies: the one place where a call must cost nanoseconds. No lock, no system call, no allocation: a handle is
+ * resolved by one array look-up, and a failure leaves through functions kept out of line.
+ */
+#define log_fmt(fmt) "gpu/copy: " fmt
+#include "core.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "copy/cpu.h"
+#include "gpu/edge.h"
+#include "util/log.h"
+#include "view.h"
+
+static __attribute__((noinline, cold)) int refuse(bl_pin_t pin, const void *addr, size_t len)
+{
+	struct bl_view *view = bl_view_find(pin);
+	int ret = bl_check_owner();
+
+	if (ret)
+		return ret;
+	if (!view || atomic_load(&view->id) != pin)
+		return fail(EINVAL, "copy: handle 0x%" PRIx64 " is not a mapped pin", pin);
+	return fail(EINVAL, "copy: addr %p len 0x%zx is not inside the mapping at 0x%" PRIxPTR " len 0x%zx", addr, len,
+		    atomic_load(&view->addr), atomic_load(&view->len));
+}
+
+/* Routines of the mapping that holds [addr, addr + len), NULL when there is none; in a forked child there is none. */
+static inline const struct bl_cpu_copy *find(bl_pin_t pin, const void *addr, size_t len)
+{
+	struct bl_view *view = bl_view_find(pin);
+	size_t map_len, off;
+
+	if (__builtin_expect(!view, 0))
+		return NULL;
+	/* pairs with the release in bl_view_show(): with the id come the fields it publishes */
+	if (__builtin_expect(atomic_load_explicit(&view->id, memory_order_acquire) != pin, 0))
+		return NULL;
+	off = (uintptr_t)addr - atomic_load_explicit(&view->addr, memory_order_relaxed);
+	map_len = atomic_load_explicit(&view->len, memory_order_relaxed);
+	if (__builtin_expect(off > map_len || len > map_len - off, 0))
+		return NULL;
+	return atomic_load_explicit(&view->copy, memory_order_relaxed);
+}
+
+static __attribute__((noinline, cold)) int with_full_fence(bl_copy_fn copy, void *dst, const void *src, size_t len)
+{
+	copy(dst, src, len);
+	bl_cpu_fence_mixed();
+	return 0;
+}
+
+/* Ends in a jump to the routine: nothing is left to do behind it. */
+static inline int run(bl_copy_fn copy, void *dst, const void *src, size_t len)
+{
+	if (__builtin_expect(!len, 0))
+		return 0;
+	if (__builtin_expect(atomic_load_explicit(&bl_maps_mixed, memory_order_relaxed), 0))
+		return with_full_fence(copy, dst, src, len);
+	return copy(dst, src, len);
+}
+
+int bl_copy_to(bl_pin_t pin, void *dst, const void *src, size_t len)
+{
+	const struct bl_cpu_copy *copy = find(pin, dst, len);
+
+	if (__builtin_expect(!copy, 0))
+		return refuse(pin, dst, len);
+	return run(copy->to, dst, src, len);
+}
+
+int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len)
+{
+	const struct bl_cpu_copy *copy = find(pin, src, len);
+
+	if (__builtin_expect(!copy, 0))
+		return refuse(pin, src, len);
+	return run(copy->from, dst, src, len);
+}
+
+int bl_copy_to_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
+{
+	const struct bl_cpu_copy *copy = find(pin, dst, len);
+
+	if (__builtin_expect(!copy, 0))
+		return -refuse(pin, dst, len);
+	return run(copy->to, dst, src, len);
+}
+
+int bl_copy_from_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
+{
+	const struct bl_cpu_copy *copy = find(pin, src, len);
+
+	if (__builtin_expect(!copy, 0))
+		return -refuse(pin, src, len);
+	return run(copy->from, dst, src, len);
+}

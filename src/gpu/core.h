@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core.h - contexts and pins behind the handles of barlane.h
+ *
+ * Lock order: pin->lock, ctx->lock, table lock; provider locks below all of them. The table lock guards the handle
+ * tables and is held for a few instructions only; a reference taken under it keeps an object alive afterwards.
+ * Copies take none of them, see copy.c.
+ */
+#ifndef BL_GPU_CORE_H
+#define BL_GPU_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "provider.h"
+#include "util/slots.h"
+
+/**
+ * struct bl_ctx - an open context
+ * @refs:    the handle, every pin, every call under way
+ * @id:      its handle
+ * @lock:    guards @place, @settled, @closing, @pins and @nr_pins
+ * @place:   who serves, as a place in bl_providers
+ * @priv:    the provider's own
+ * @forced:  the provider was asked for by name: nobody takes over
+ * @settled: the provider has proved that it can serve
+ * @closing: bl_close() has begun; no new pins
+ * @pins:    living pins, linked by pin->next and pin->prev
+ */
+struct bl_ctx {
+	atomic_int refs;
+	uint64_t id;
+	pthread_mutex_t lock;
+	const struct bl_provider_ops *const *place;
+	void *priv;
+	bool forced;
+	bool settled;
+	bool closing;
+	struct bl_pin *pins;
+};
+
+/**
+ * struct bl_pin - a pinned range
+ * @refs:     the handle and every call under way
+ * @id:       its handle
+ * @ctx:      context, referenced
+ * @ops:      provider that pinned it
+ * @lock:     guards what follows
+ * @backing:  the provider's view
+ * @page_off: offset of the requested address in its page; a pin where it is not 0 cannot be mapped
+ * @mapping:  addr is NULL while there is none
+ * @dead:     unpinned; calls that still hold a reference fail
+ * @next:     in ctx->pins, under ctx->lock
+ * @prev:     likewise
+ */
+struct bl_pin {
+	atomic_int refs;
+	uint64_t id;
+	struct bl_ctx *ctx;
+	const struct bl_provider_ops *ops;
+	pthread_mutex_t lock;
+	struct bl_backing backing;
+	uint64_t page_off;
+	struct bl_mapping mapping;
+	bool dead;
+	struct bl_pin *next;
+	struct bl_pin *prev;
+};
+
+/* The process' pins. */
+extern struct bl_slots bl_pin_slots;
+
+/* Living mappings per type; more than one type in use makes copies take the full fence. */
+extern _Atomic(bool) bl_maps_mixed;
+void bl_maps_count(enum bl_map_type type, int change);
+void bl_maps_forget(void);
+
+/* Refuse a forked child: -EACCES with the reason, else 0. */
+int bl_check_owner(void);
+
+/**
+ * bl_ctx_get() - Find a context and keep it alive
+ * @id: handle
+ *
+ * Return: the context, to be given to bl_ctx_put(), or NULL when the handle is stale.
+ */
+struct bl_ctx *bl_ctx_get(bl_ctx_t id);
+void bl_ctx_put(struct bl_ctx *ctx);
+
+/**
+ * bl_pin_get() - Find a pin of a context and keep it alive
+ * @ctx_id: context that the caller says pinned it
+ * @id:     handle
+ * @pin_p:  receives the pin, to be given to bl_pin_put()
+ *
+ * Return: 0, -EACCES in a forked child, -EINVAL for handles that are stale or do not belong together.
+ */
+int bl_pin_get(bl_ctx_t ctx_id, bl_pin_t id, struct bl_pin **pin_p);
+void bl_pin_put(struct bl_pin *pin);
+
+/* The lock of both handle tables. */
+void bl_table_lock(void);
+void bl_table_unlock(void);
+
+/* Unmap and unpin; under no lock. -EINVAL when somebody else did it first. */
+int bl_pin_destroy(struct bl_pin *pin);
+
+/* Forget all that was inherited, in a child that starts anew. */
+void bl_core_forget(void);
+
+#endif

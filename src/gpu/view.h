@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.h - what a copy needs of a mapped pin, reached without a lock
+ *
+ * One entry per place of the pins' handle table, valid while it holds the handle that is asked for. The entries lie in
+ * memory that the kernel wipes in forked children, so that a child finds nothing and copies need no check of their own.
+ */
+#ifndef BL_GPU_VIEW_H
+#define BL_GPU_VIEW_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "copy/cpu.h"
+
+/**
+ * struct bl_view - a mapped pin
+ * @id:   its handle, 0 while the place has no mapping
+ * @addr: start of the mapping
+ * @len:  bytes
+ * @copy: routines of the mapping
+ */
+struct bl_view {
+	_Atomic(uint64_t) id;
+	_Atomic(uintptr_t) addr;
+	_Atomic(size_t) len;
+	_Atomic(const struct bl_cpu_copy *) copy;
+};
+
+#define BL_VIEW_CHUNK  4096U
+#define BL_VIEW_CHUNKS 256U
+
+/*
+ * A load waits for an earlier store to the same offset in another page (the CPU compares low address bits first), and
+ * most copies go to the start of a mapping. The first entries therefore lie in the middle of a page.
+ */
+#define BL_VIEW_SWIZZLE 64U
+
+/* Chunks are made as handles are given out, and stay. */
+extern _Atomic(struct bl_view *) bl_view_chunks[BL_VIEW_CHUNKS];
+
+/* Make sure that a handle has its entry; the caller holds the handle table's lock. 0 or -ENOMEM. */
+int bl_view_reserve(uint64_t id);
+
+/* Let copies find a mapping. */
+void bl_view_show(uint64_t id, void *addr, size_t len, const struct bl_cpu_copy *copy);
+
+/* Keep new copies from finding it. */
+void bl_view_hide(uint64_t id);
+
+/* Entry of a handle, NULL when there can be none. */
+static inline struct bl_view *bl_view_find(uint64_t id)
+{
+	uint32_t index = (uint32_t)id - 1;
+	struct bl_view *chunk;
+
+	if (__builtin_expect(index >= BL_VIEW_CHUNK * BL_VIEW_CHUNKS, 0))
+		return NULL;
+	chunk = atomic_load_explicit(&bl_view_chunks[index / BL_VIEW_CHUNK], memory_order_acquire);
+	return __builtin_expect(chunk != NULL, 1) ? &chunk[index % BL_VIEW_CHUNK ^ BL_VIEW_SWIZZLE] : NULL;
+}
+
+#endif
