@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "arena.h"
+#include "queue.h"
+#include "state.h"
+
+/* Which ends of a copy must be memory that the device reaches. */
+enum { DST_DEVICE = 1, SRC_DEVICE = 2 };
+
+struct copy {
+	void *dst;
+	const void *src;
+	size_t size;
+	char staged[]; /* pageable host memory is read when the copy is asked for */
+};
+
+static void run_copy(void *arg)
+{
+	const struct copy *copy = arg;
+
+	memmove(copy->dst, copy->src, copy->size);
+}
+
+/* Lock held. Memory that CUDA does not know is the host's, unless it must not be. */
+static CUresult check_end(uint64_t va, size_t size, int device, int *pageable_p)
+{
+	int known = emu_table_overlap(&emu_allocs, va, size) != NULL;
+
+	*pageable_p = !known;
+	if (!known && !emu_arena_contains(va) && !device)
+		return va ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	/* host memory that is registered in part is copied as if it were not */
+	if (known && !device && !emu_arena_contains(va) && !emu_range_ok(va, size)) {
+		*pageable_p = 1;
+		return CUDA_SUCCESS;
+	}
+	return emu_range_ok(va, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+struct ends {
+	uint64_t dst;
+	uint64_t src;
+	size_t size;
+	int kinds;
+	int dst_pageable;
+	int src_pageable;
+};
+
+static CUresult check_ends(struct ends *ends)
+{
+	CUresult ret = check_end(ends->dst, ends->size, ends->kinds & DST_DEVICE, &ends->dst_pageable);
+
+	return ret ? ret : check_end(ends->src, ends->size, ends->kinds & SRC_DEVICE, &ends->src_pageable);
+}
+
+static CUresult enter_copy(struct emu_ctx **ctx_p)
+{
+	CUresult ret = emu_enter_ctx(ctx_p);
+
+	return ret ? ret : emu_cuda_fault("cuda.memcpy", CUDA_ERROR_UNKNOWN);
+}
+
+static CUresult copy_sync(uint64_t dst, uint64_t src, size_t size, int kinds)
+{
+	struct ends ends = { .dst = dst, .src = src, .size = size, .kinds = kinds };
+	struct copy copy = { .dst = emu_cpu(dst), .src = emu_cpu(src), .size = size };
+	struct emu_ctx *ctx;
+	CUresult ret = enter_copy(&ctx);
+	struct emu_op *op;
+
+	if (ret || !size)
+		return ret;
+	emu_lock();
+	ret = check_ends(&ends);
+	if (!ret)
+		ret = emu_begin(ctx, &op);
+	emu_unlock();
+	if (ret)
+		return ret;
+	emu_perform(op, run_copy, &copy);
+	return emu_ctx_error(ctx);
+}
+
+/*
+ * As CUDA documents: from pageable memory the bytes are taken before the call returns; to pageable memory the call
+ * returns when they have arrived. Only pinned memory is really asynchronous.
+ */
+static CUresult submit_copy(struct emu_ctx *ctx, const struct ends *ends, CUstream stream)
+{
+	size_t staged = ends->src_pageable ? ends->size : 0;
+	struct copy *copy = malloc(sizeof(*copy) + staged);
+
+	if (!copy)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	copy->dst = emu_cpu(ends->dst);
+	copy->src = emu_cpu(ends->src);
+	copy->size = ends->size;
+	if (staged) {
+		memcpy(copy->staged, copy->src, staged);
+		copy->src = copy->staged;
+	}
+	return emu_submit(ctx, stream, run_copy, copy);
+}
+
+static CUresult wait_for_stream(struct emu_ctx *ctx, CUstream stream)
+{
+	struct emu_op *op = NULL;
+	CUresult ret = emu_submit_mark(ctx, stream, &op);
+
+	if (ret || !op)
+		return ret;
+	emu_queue_lock();
+	emu_op_wait(op);
+	emu_op_put(op);
+	emu_queue_unlock();
+	return emu_ctx_error(ctx);
+}
+
+static CUresult copy_async(uint64_t dst, uint64_t src, size_t size, int kinds, CUstream stream)
+{
+	struct ends ends = { .dst = dst, .src = src, .size = size, .kinds = kinds };
+	struct emu_ctx *ctx;
+	CUresult ret = enter_copy(&ctx);
+
+	if (ret || !size)
+		return ret;
+	emu_lock();
+	ret = check_ends(&ends);
+	if (!ret)
+		ret = submit_copy(ctx, &ends, stream);
+	emu_unlock();
+	if (ret || !ends.dst_pageable)
+		return ret;
+	return wait_for_stream(ctx, stream);
+}
+
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t size)
+{
+	return copy_sync(dst, src, size, 0);
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size)
+{
+	return copy_sync(dst, (uint64_t)src, size, DST_DEVICE);
+}
+
+CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size)
+{
+	return copy_sync((uint64_t)dst, src, size, SRC_DEVICE);
+}
+
+CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
+{
+	return copy_sync(dst, src, size, DST_DEVICE | SRC_DEVICE);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+	return copy_async(dst, src, size, 0, stream);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+	return copy_async(dst, (uint64_t)src, size, DST_DEVICE, stream);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+	return copy_async((uint64_t)dst, src, size, SRC_DEVICE, stream);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+	return copy_async(dst, src, size, DST_DEVICE | SRC_DEVICE, stream);
+}
+
+struct fill {
+	void *dst;
+	uint32_t value;
+	unsigned int width;
+	size_t nr;
+};
+
+static void run_fill(void *arg)
+{
+	const struct fill *fill = arg;
+	uint32_t *words = fill->dst;
+
+	if (fill->width == 1) {
+		memset(fill->dst, (int)fill->value, fill->nr);
+		return;
+	}
+	for (size_t i = 0; i < fill->nr; i++)
+		words[i] = fill->value;
+}
+
+/* Also the synchronous calls return before device memory is filled. */
+static CUresult fill(uint64_t dst, uint32_t value, unsigned int width, size_t nr, CUstream stream)
+{
+	struct emu_ctx *ctx;
+	CUresult ret = enter_copy(&ctx);
+	struct fill *job;
+
+	if (ret || !nr)
+		return ret;
+	if (dst & (width - 1) || nr > SIZE_MAX / width)
+		return CUDA_ERROR_INVALID_VALUE;
+	job = malloc(sizeof(*job));
+	if (!job)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*job = (struct fill){ .dst = emu_cpu(dst), .value = value, .width = width, .nr = nr };
+	emu_lock();
+	if (emu_range_ok(dst, nr * width)) {
+		ret = emu_submit(ctx, stream, run_fill, job);
+	} else {
+		free(job);
+		ret = CUDA_ERROR_INVALID_VALUE;
+	}
+	emu_unlock();
+	return ret;
+}
+
+CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t nr)
+{
+	return fill(dst, value, 1, nr, NULL);
+}
+
+CUresult cuMemsetD32_v2(CUdeviceptr dst, unsigned int value, size_t nr)
+{
+	return fill(dst, value, 4, nr, NULL);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t nr, CUstream stream)
+{
+	return fill(dst, value, 1, nr, stream);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr dst, unsigned int value, size_t nr, CUstream stream)
+{
+	return fill(dst, value, 4, nr, stream);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * env.h - what the environment says about the emulated machine
+ *
+ * Read once per process, on first use. Variables and defaults are listed in emu/README.md.
+ */
+#ifndef EMU_CUDA_ENV_H
+#define EMU_CUDA_ENV_H
+
+#include <stdint.h>
+
+#define EMU_MAX_GPUS 8
+
+/* How the 64 bytes of cuIpcGetMemHandle are laid out. */
+enum emu_blob {
+	EMU_BLOB_REAL,	 /* as measured on a real driver */
+	EMU_BLOB_SHIFT,	 /* handles in other words */
+	EMU_BLOB_SWAP,	 /* client and memory handle exchanged */
+	EMU_BLOB_OFFSET, /* offset inside the object is wrong */
+	EMU_BLOB_SIZE,	 /* object size in other units */
+	EMU_BLOB_RANDOM, /* noise */
+	EMU_BLOB_NR,
+};
+
+/**
+ * struct emu_env - the emulated machine
+ * @error:        1 when a variable could not be parsed, which was said on stderr
+ * @nr_gpus:      GPUs, 0 .. EMU_MAX_GPUS
+ * @vram_size:    bytes of video memory of each
+ * @bar1_size:    bytes of BAR1 of each
+ * @static_bar1:  BAR1 maps all of video memory
+ * @cuda_version: what cuDriverGetVersion() says
+ * @blob:         layout of the IPC handle
+ * @async_us:     delay before each asynchronous operation of a stream, microseconds
+ */
+struct emu_env {
+	int error;
+	int nr_gpus;
+	uint64_t vram_size;
+	uint64_t bar1_size;
+	int static_bar1;
+	int cuda_version;
+	enum emu_blob blob;
+	unsigned int async_us;
+};
+
+const struct emu_env *emu_env(void);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "launch.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "kernel_pattern.h"
+
+#define NR_WORKERS 4
+
+static const struct emu_kernel *const kernels[] = { &emu_pattern_fill, &emu_pattern_check };
+
+#define NR_KERNELS (sizeof(kernels) / sizeof(kernels[0]))
+
+const struct emu_kernel *emu_kernel_find(const char *ptx, const char *name)
+{
+	for (size_t i = 0; i < NR_KERNELS; i++) {
+		if (!strcmp(kernels[i]->ptx, ptx) && !strcmp(kernels[i]->name, name))
+			return kernels[i];
+	}
+	return NULL;
+}
+
+int emu_kernel_known(const char *ptx)
+{
+	for (size_t i = 0; i < NR_KERNELS; i++) {
+		if (!strcmp(kernels[i]->ptx, ptx))
+			return 1;
+	}
+	return 0;
+}
+
+/**
+ * struct share - what one CPU thread runs
+ * @kernel: the kernel
+ * @grid:   its grid
+ * @params: its parameters
+ * @first:  first thread of the grid; the others follow with stride NR_WORKERS
+ */
+struct share {
+	const struct emu_kernel *kernel;
+	const struct emu_grid *grid;
+	const uint64_t *params;
+	uint64_t first;
+};
+
+static void *run_share(void *arg)
+{
+	const struct share *share = arg;
+
+	for (uint64_t thread = share->first; thread < share->grid->nr_threads; thread += NR_WORKERS)
+		share->kernel->run(share->grid, thread, share->params);
+	return NULL;
+}
+
+/* Where no thread can be had the caller does its share as well. */
+void emu_kernel_run(const struct emu_kernel *kernel, const struct emu_grid *grid, const uint64_t *params)
+{
+	struct share shares[NR_WORKERS];
+	pthread_t threads[NR_WORKERS];
+	int started[NR_WORKERS] = { 0 };
+
+	for (int i = 0; i < NR_WORKERS; i++)
+		shares[i] = (struct share){ kernel, grid, params, (uint64_t)i };
+	for (int i = 1; i < NR_WORKERS; i++)
+		started[i] = !pthread_create(&threads[i], NULL, run_share, &shares[i]);
+	for (int i = 0; i < NR_WORKERS; i++) {
+		if (!started[i])
+			run_share(&shares[i]);
+	}
+	for (int i = 1; i < NR_WORKERS; i++) {
+		if (started[i])
+			pthread_join(threads[i], NULL);
+	}
+}
