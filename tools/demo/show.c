@@ -150,7 +150,7 @@ static int show_all(struct show *show, const struct demo_results *results, const
 	char first[160];
 	const struct report_table tables[] = {
 		{label ? "CPU copies to and from mapped GPU memory (emu)" : "CPU copies to and from mapped GPU memory",
-		 "Copies shorter than 1 us are timed in groups of that length. MB/s is from the mean; 1 MB is 10^6 bytes.",
+		 "Copies shorter than 30 us are timed in groups of that length. MB/s is from the mean; 1 MB is 10^6 bytes.",
 		 copy_columns,
 		 NR_COPY_COLUMNS, show->copies, DEMO_NR_SIZES},
 		{label ? "Cost of a mapping (emu), p50" : "Cost of a mapping, p50", first, cost_columns,
