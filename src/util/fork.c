@@ -100,7 +100,7 @@ static void after_fork_parent(void)
 }
 
 /*
- * Only async-signal-safe calls. A raw close(2): whatever stands in for the kernel has its own view of forks. Locks that
+ * Nothing here allocates or waits. A raw close(2): whatever stands in for the kernel has its own view of forks. Locks that
  * other threads of the parent held are made new.
  */
 static void after_fork_child(void)

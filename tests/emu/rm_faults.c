@@ -173,6 +173,29 @@ static void interrupted_ioctls_are_repeated(void)
 	child_run(interrupted, NULL, NULL);
 }
 
+static void interrupted_for_ever(const void *arg)
+{
+	struct snapshot before;
+	CUdeviceptr ptr;
+	char spec[32];
+	int undo;
+
+	world_enter();
+	ptr = world_alloc(2 * MIB);
+	snapshot_take(&before);
+	snprintf(spec, sizeof(spec), "ioctl:*:%d", EINTR);
+	check_eq(world.fault(spec), 0);
+	check_eq(round_trip(ptr, &undo), -EINTR);
+	check_eq(world.fault(""), 0);
+	snapshot_check(&before);
+	world_check_rules();
+}
+
+static void driver_that_never_answers_is_an_error(void)
+{
+	child_run(interrupted_for_ever, NULL, NULL);
+}
+
 static void munmap_fails_once(const void *arg)
 {
 	struct bl_emu_counts counts;
@@ -228,6 +251,7 @@ static const struct tap_test tests[] = {
 	{ "freeing_fails", freeing_fails },
 	{ "any_ioctl_fails", any_ioctl_fails },
 	{ "interrupted_ioctls_are_repeated", interrupted_ioctls_are_repeated },
+	{ "driver_that_never_answers_is_an_error", driver_that_never_answers_is_an_error },
 	{ "mapping_that_cannot_be_removed_keeps_its_memory", mapping_that_cannot_be_removed_keeps_its_memory },
 };
 

@@ -9,14 +9,19 @@
 #include "gpu/sys.h"
 #include "util/log.h"
 
+/* More interruptions in a row than a program with a fast timer sees; a driver that never answers is an error. */
+#define MAX_TRIES 10000
+
 /* Interrupted before anything was done: try again, as libcuda does. */
 static int escape(int fd, unsigned int nr, void *arg, size_t size)
 {
 	int ret;
 
-	do {
+	for (int try = 0; try < MAX_TRIES; try++) {
 		ret = bl_sys()->ioctl(fd, RM_ESCAPE(nr, size), arg);
-	} while (ret < 0 && (errno == EINTR || errno == EAGAIN));
+		if (ret >= 0 || (errno != EINTR && errno != EAGAIN))
+			break;
+	}
 	return ret < 0 ? -errno : 0;
 }
 
