@@ -450,49 +450,52 @@ static CUresult range_handle(void *handle, CUdeviceptr ptr, size_t size, int typ
 	return CUDA_SUCCESS;
 }
 
-static struct bl_cuda table = {
-	.cuDeviceGet = device_get,
-	.cuDeviceGetCount = device_count,
-	.cuDeviceGetAttribute = device_attribute,
-	.cuDeviceGetPCIBusId = pci_id,
-	.cuPointerGetAttribute = pointer_attribute,
-	.cuPointerGetAttributes = pointer_attributes,
-	.cuIpcGetMemHandle = ipc_handle,
-	.cuMemAlloc = mem_alloc,
-	.cuStreamCreate = stream_create,
-	.cuStreamDestroy = stream_destroy,
-	.cuStreamSynchronize = stream_sync,
-	.cuMemcpyHtoDAsync = copy_to,
-	.cuMemcpyDtoHAsync = copy_from,
-	.cuCtxGetCurrent = ctx_get_current,
-	.cuCtxPushCurrent = ctx_push,
-	.cuCtxPopCurrent = ctx_pop,
-	.cuCtxGetDevice = ctx_get_device,
-	.cuDevicePrimaryCtxRetain = primary_retain,
-	.cuDevicePrimaryCtxRelease = primary_release,
-	.cuThreadExchangeStreamCaptureMode = exchange_mode,
-	.cuMemGetAllocationGranularity = granularity,
-	.cuMemCreate = mem_create,
-	.cuMemRelease = mem_release,
-	.cuMemAddressReserve = address_reserve,
-	.cuMemAddressFree = address_free,
-	.cuMemMap = mem_map,
-	.cuMemUnmap = mem_unmap,
-	.cuMemSetAccess = set_access,
-	.cuMemRetainAllocationHandle = retain_handle,
-	.cuMemExportToShareableHandle = export_handle,
+/* All that is called; what is missing is NULL, so that a call of it is noticed. */
+#define ENTRIES                                                                                                        \
+	.cuDeviceGet = device_get, \
+	.cuDeviceGetCount = device_count, \
+	.cuDeviceGetAttribute = device_attribute, \
+	.cuDeviceGetPCIBusId = pci_id, \
+	.cuPointerGetAttribute = pointer_attribute, \
+	.cuPointerGetAttributes = pointer_attributes, \
+	.cuIpcGetMemHandle = ipc_handle, \
+	.cuMemAlloc = mem_alloc, \
+	.cuStreamCreate = stream_create, \
+	.cuStreamDestroy = stream_destroy, \
+	.cuStreamSynchronize = stream_sync, \
+	.cuMemcpyHtoDAsync = copy_to, \
+	.cuMemcpyDtoHAsync = copy_from, \
+	.cuCtxGetCurrent = ctx_get_current, \
+	.cuCtxPushCurrent = ctx_push, \
+	.cuCtxPopCurrent = ctx_pop, \
+	.cuCtxGetDevice = ctx_get_device, \
+	.cuDevicePrimaryCtxRetain = primary_retain, \
+	.cuDevicePrimaryCtxRelease = primary_release, \
+	.cuThreadExchangeStreamCaptureMode = exchange_mode, \
+	.cuMemGetAllocationGranularity = granularity, \
+	.cuMemCreate = mem_create, \
+	.cuMemRelease = mem_release, \
+	.cuMemAddressReserve = address_reserve, \
+	.cuMemAddressFree = address_free, \
+	.cuMemMap = mem_map, \
+	.cuMemUnmap = mem_unmap, \
+	.cuMemSetAccess = set_access, \
+	.cuMemRetainAllocationHandle = retain_handle, \
+	.cuMemExportToShareableHandle = export_handle, \
 	.cuMemGetHandleForAddressRange = range_handle,
-};
+
+static const struct bl_cuda table = {ENTRIES .cuDeviceGetUuid = device_uuid};
+static const struct bl_cuda table_without_uuid = {ENTRIES};
 
 const struct bl_cuda *fake_cuda_table(void)
 {
-	table.cuDeviceGetUuid = fake_cuda.no_uuid ? NULL : device_uuid;
-	return &table;
+	return fake_cuda.no_uuid ? &table_without_uuid : &table;
 }
 
 void fake_cuda_begin(void)
 {
 	fake_cuda = (struct fake_cuda){.layout = rm_blob_measured};
+	memset(fake_vram(), 0, vram_used);
 	nr_allocs = 0;
 	vram_used = 0;
 	block_object = 0;
@@ -500,7 +503,6 @@ void fake_cuda_begin(void)
 	pushed = retained = streams = handles = 0;
 	capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 	fake_cuda_fail_at(-1, 0);
-	memset(fake_vram(), 0, FAKE_VRAM_SIZE);
 }
 
 void fake_cuda_fail_at(int nr, CUresult err)

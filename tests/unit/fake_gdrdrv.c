@@ -196,7 +196,7 @@ static int serve(struct fake_file *file, uint32_t code, void *arg)
 static int gdrdrv_ioctl(struct fake_file *file, unsigned long request, void *arg)
 {
 	unsigned int minor = fake_gdrdrv.version & 0xffff;
-	char words[256];
+	char words[256] = "";
 	size_t i = 0;
 	int ret;
 
@@ -206,7 +206,8 @@ static int gdrdrv_ioctl(struct fake_file *file, unsigned long request, void *arg
 		fake_violation("command 0x%lx of a module 2.%u", request, minor);
 		return -ENOTTY;
 	}
-	fake_words(words, sizeof(words), arg, commands[i].size);
+	if (fake_tracing())
+		fake_words(words, sizeof(words), arg, commands[i].size);
 	ret = request == fake_gdrdrv.fail_code ? -fake_gdrdrv.fail_err : serve(file, (uint32_t)request, arg);
 	fake_trace("%s %lx/%zu: %s%s", commands[i].name, request, commands[i].size, words, ret ? " fails" : "");
 	return ret;

@@ -17,9 +17,11 @@ void fake_rm_trace(const struct fake_file *file, unsigned int nr, const void *ar
 {
 	char words[400], inner[400] = "", list[100] = "";
 	uint8_t copy[5000], params[700];
-	uint32_t cmd = get32(arg, 8);
+	uint32_t cmd;
 	size_t inner_size;
 
+	if (!fake_tracing())
+		return;
 	memcpy(copy, arg, size);
 	if (nr == 0x4e)
 		name_fd(copy, 48);
@@ -28,6 +30,7 @@ void fake_rm_trace(const struct fake_file *file, unsigned int nr, const void *ar
 	if ((nr == 0x2a || nr == 0x2b) && get64(arg, 16)) {
 		/* parameters are shown behind; their address is nobody's business */
 		put64(copy, 16, 0);
+		cmd = get32(arg, 8);
 		inner_size = nr == 0x2a ? get32(arg, 24) : get32(arg, 12) == 0x80 ? 56 : 4;
 		memcpy(params, get_ptr(arg, 16), inner_size);
 		if (nr == 0x2a && (cmd == 0x410110 || cmd == 0x20801301)) {

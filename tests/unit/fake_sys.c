@@ -301,7 +301,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Marked mappings are not inherited, and descriptors are the library's to close; what they stood for is the parent's. */
+/* Marked mappings are not inherited, descriptors are the library's to close; what they stood for is the parent's. */
 static void after_fork_child(void)
 {
 	memset(vmas, 0, sizeof(vmas));

@@ -2,8 +2,8 @@
 /*
  * fake_sys.h - a table of system calls whose devices are scripted and whose descriptors and mappings are real
  *
- * Descriptors are real ones, so that counts of /proc/self/fd mean something; mappings of devices are real mappings of one
- * memory file that plays the GPU's memory. Any call can be made to fail. Thread-safe, and usable in forked children.
+ * Descriptors are real ones, so that counts of /proc/self/fd mean something; mappings of devices are real mappings of
+ * one memory file that plays the GPU's memory. Any call can be made to fail. Thread-safe, usable in forked children.
  */
 #ifndef TESTS_UNIT_FAKE_SYS_H
 #define TESTS_UNIT_FAKE_SYS_H
@@ -96,6 +96,7 @@ uint8_t *fake_vram(void);
 
 /* Record calls from now on; lines are compared one by one. */
 void fake_trace_begin(void);
+bool fake_tracing(void);
 void fake_trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The recorded lines must be these, @nr of them; ends recording. */
 void fake_trace_expect(const char *const *lines, size_t nr);

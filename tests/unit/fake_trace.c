@@ -16,6 +16,11 @@ void fake_trace_begin(void)
 	recording = true;
 }
 
+bool fake_tracing(void)
+{
+	return recording;
+}
+
 void fake_trace(const char *fmt, ...)
 {
 	va_list ap;

@@ -2,8 +2,8 @@
 /*
  * no_syscalls.c - a small copy makes no system call, takes no lock, allocates nothing
  *
- * The copies run in a child whose system calls, all but the one that ends it, kill it. Calls of the allocator and of locks
- * are led through counters by the linker (--wrap).
+ * The copies run in a child whose system calls, all but the one that ends it, kill it. Calls of the allocator and of
+ * locks are led through counters by the linker (--wrap).
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -30,21 +30,31 @@ static unsigned long calls;
 	ret __wrap_##name params;                                                                                      \
 	ret __wrap_##name params                                                                                       \
 	{                                                                                                              \
+		ret result;                                                                                            \
+                                                                                                                       \
 		calls++;                                                                                               \
-		return __real_##name args;                                                                             \
+		result = __real_##name args;                                                                           \
+		return result;                                                                                         \
 	}
 
 COUNTED(void *, malloc, (size_t size), (size))
 COUNTED(void *, calloc, (size_t nr, size_t size), (nr, size))
 COUNTED(void *, realloc, (void *p, size_t size), (p, size))
 COUNTED(void *, aligned_alloc, (size_t align, size_t size), (align, size))
-COUNTED(void, free, (void *p), (p))
 COUNTED(int, pthread_mutex_lock, (pthread_mutex_t * lock), (lock))
 COUNTED(int, pthread_mutex_trylock, (pthread_mutex_t * lock), (lock))
 COUNTED(int, pthread_mutex_unlock, (pthread_mutex_t * lock), (lock))
 COUNTED(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock))
 COUNTED(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock))
 COUNTED(int, pthread_once, (pthread_once_t * once, void (*fn)(void)), (once, fn))
+
+void __real_free(void *p);
+void __wrap_free(void *p);
+void __wrap_free(void *p)
+{
+	calls++;
+	__real_free(p);
+}
 
 enum { WRONG_SETUP = 1, NO_SECCOMP, COPY_FAILED, WRONG_BYTES, CALLED };
 

@@ -145,6 +145,7 @@ static void a_mapping_that_cannot_be_removed_keeps_everything(void)
 	check_eq(fake_rm_objects(), 4);
 	check_eq(fake_sys_vmas(), 1);
 	check_str(fake_violations(), "");
+	rm_keep();
 }
 
 static void a_mapping_that_cannot_be_marked_nor_removed_keeps_everything(void)
@@ -159,6 +160,7 @@ static void a_mapping_that_cannot_be_marked_nor_removed_keeps_everything(void)
 	check_eq(fake_rm_maps(), 1);
 	check_eq(fake_rm_objects(), 4);
 	check_str(fake_violations(), "");
+	rm_keep();
 }
 
 static void a_mapping_that_cannot_be_marked_is_removed(void)

@@ -20,6 +20,16 @@ static inline void rm_world(unsigned int branch)
 	fake_cuda_begin();
 }
 
+/* What is kept on purpose until the process ends stays reachable, so that it is no leak of memory. */
+static inline void rm_keep(void)
+{
+	static struct rm_gpu *kept[64];
+	static size_t nr;
+
+	check(nr < NR_OF(kept));
+	check_eq(rm_client_gpu(fake_cuda_table(), 0, &kept[nr++]), 0);
+}
+
 /* Everything was given back. */
 static inline void rm_world_end(void)
 {

@@ -225,6 +225,7 @@ static void a_stuck_mapping_keeps_its_object_and_the_client(void)
 	check_eq(fake_rm_objects(), objects);
 	check_eq(fake_rm_maps(), 1);
 	check_str(fake_violations(), "");
+	rm_keep();
 }
 
 static void unmapping_at_unpin_and_failing_tells(void)
@@ -241,6 +242,7 @@ static void unmapping_at_unpin_and_failing_tells(void)
 	check_str(fake_violations(), "");
 	check_eq(bl_close(ctx), 0);
 	check_eq(fake_rm_maps(), 1);
+	rm_keep();
 }
 
 /* Each system call of pin and map fails in turn, self-test included, and closing cleans up whatever is left. */
@@ -275,6 +277,7 @@ static void shortage_at_any_call_leaves_nothing_and_the_next_try_works(void)
 				check_eq(bl_close(ctx), 0);
 				check_eq(fake_sys_vmas(), 1);
 				check(++kept <= 3);
+				rm_keep();
 				continue;
 			}
 			if (ret == -EMFILE)

@@ -25,8 +25,9 @@
 #else
 #define HAS_FEATURE(x) 0
 #endif
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(thread_sanitizer) ||                      \
-	HAS_FEATURE(address_sanitizer)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif HAS_FEATURE(thread_sanitizer) || HAS_FEATURE(address_sanitizer)
 #define SANITIZED 1
 #else
 #define SANITIZED 0
