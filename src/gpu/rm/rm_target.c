@@ -170,8 +170,9 @@ int rm_target_vmm(const struct rm_conn *conn, const struct rm_gpu *gpu, const st
 
 	if (!(ptr->handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 		return fail(EOPNOTSUPP,
-			    "va 0x%" PRIx64 ": VMM memory that was not created exportable; create it with "
-			    "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR in requestedHandleTypes",
+			    "va 0x%" PRIx64 ": VMM memory that was not created exportable, or memory of another process; "
+			    "create it with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR in requestedHandleTypes, or pin it in "
+			    "the process that allocated it",
 			    ptr->va);
 	/* what lies behind the end of the mapping is not reachable by its address, so the mapping is the limit */
 	ret = mapping_of(cuda, ptr, &target->va, &target->size);
