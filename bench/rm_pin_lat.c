@@ -27,7 +27,7 @@ struct result {
 
 static double samples_ours[MAX_ROUNDS], samples_bare[MAX_ROUNDS];
 
-static void die(const char *what, int err)
+static _Noreturn void die(const char *what, int err)
 {
 	fprintf(stderr, "rm_pin_lat: %s: error %d: %s\n", what, err, bl_last_error(NULL));
 	exit(1);
