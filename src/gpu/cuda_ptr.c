@@ -42,6 +42,7 @@ int bl_cuda_ptr_query(const struct bl_cuda *cuda, uint64_t va, struct bl_cuda_pt
 	if (err)
 		return fail(bl_cuda_errno(err), "va 0x%" PRIx64 ": cuPointerGetAttributes: %s", va,
 			    bl_cuda_strerror(err));
+	ptr->known = type;
 	if (managed)
 		return fail(EOPNOTSUPP,
 			    "va 0x%" PRIx64 ": managed memory moves between CPU and GPU and cannot be pinned; "

@@ -11,6 +11,7 @@
 /**
  * struct bl_cuda_ptr - an allocation, found by an address in it
  * @va:        the address asked about
+ * @known:     CUDA knows memory there, of whatever kind
  * @ordinal:   CUDA ordinal of the GPU that holds the memory
  * @device:    its device
  * @context:   context that allocated it; NULL for memory that belongs to none
@@ -23,6 +24,7 @@
  */
 struct bl_cuda_ptr {
 	uint64_t va;
+	bool known;
 	int ordinal;
 	CUdevice device;
 	CUcontext context;

@@ -87,6 +87,40 @@ static void neighbours_in_a_block_are_told_apart(void)
 	world_check_rules();
 }
 
+/* UCX rounds a buffer out to GPU pages before it pins: the page may begin with memory that was freed. */
+static void page_that_begins_with_a_hole_is_pinned(void)
+{
+	CUdeviceptr ptrs[200], page = 0;
+	unsigned int sent = 4711, seen = 0;
+	bl_pin_t pin;
+	void *addr;
+	bl_ctx_t ctx;
+	int i, kept = 199;
+
+	world_enter();
+	ctx = world_open("rm");
+	for (i = 0; i < 200; i++)
+		ptrs[i] = world_alloc(600);
+	/* the last one stays, and everything before it in its page goes */
+	page = ptrs[kept] & ~(BL_GPU_PAGE_SIZE - 1);
+	check(ptrs[kept] > page);
+	for (i = 0; i < kept; i++)
+		world_free(ptrs[i]);
+	check_eq(world.cuda->cuMemcpyHtoD(ptrs[kept], &sent, sizeof(sent)), CUDA_SUCCESS);
+	if (bl_pin(ctx, page, BL_GPU_PAGE_SIZE, 0, 0, 0, &pin))
+		tap_end(TAP_FAILED, "pin: %s", bl_last_error(NULL));
+	check_eq(bl_map(ctx, pin, BL_GPU_PAGE_SIZE, BL_MAP_NONE, &addr), 0);
+	check_eq(bl_copy_from(pin, &seen, (char *)addr + (ptrs[kept] - page), sizeof(seen)), 0);
+	check_eq(seen, sent);
+	check_eq(bl_unpin(ctx, pin), 0);
+	/* bytes that belong to nobody, with nothing behind them in the request, are still refused */
+	check_eq(bl_pin(ctx, page, 256, 0, 0, 0, &pin), -EINVAL);
+	check_has(bl_last_error(NULL), "no device memory");
+	world_free(ptrs[kept]);
+	check_eq(bl_close(ctx), 0);
+	world_check_rules();
+}
+
 static void pin_covers_whole_pages_clipped_to_the_object(void)
 {
 	struct bl_pin_info info;
@@ -302,6 +336,7 @@ static const struct tap_test tests[] = {
 	{ "plain_memory_is_shared_with_the_cpu", plain_memory_is_shared_with_the_cpu },
 	{ "vmm_memory_is_shared_with_the_cpu", vmm_memory_is_shared_with_the_cpu },
 	{ "neighbours_in_a_block_are_told_apart", neighbours_in_a_block_are_told_apart },
+	{ "page_that_begins_with_a_hole_is_pinned", page_that_begins_with_a_hole_is_pinned },
 	{ "pin_covers_whole_pages_clipped_to_the_object", pin_covers_whole_pages_clipped_to_the_object },
 	{ "memory_that_cannot_be_pinned_is_refused_with_the_reason",
 	  memory_that_cannot_be_pinned_is_refused_with_the_reason },

@@ -109,6 +109,32 @@ static int connection(struct rm_ctx *ctx, const struct rm_conn **conn_p)
 	return ret;
 }
 
+/* Small allocations start at multiples of this, measured with libcuda of 580.159.04. */
+#define ALLOCATION_ALIGN 512ULL
+
+/*
+ * An allocation that the request touches. Callers such as UCX align outward to GPU pages, so the first bytes may belong to
+ * nobody; then the first allocation in that page is meant. Whether the range holds together is for clip() to say.
+ */
+static int locate(const struct bl_cuda *cuda, const struct bl_request *req, struct bl_cuda_ptr *ptr)
+{
+	uint64_t page_end = (req->va & ~(BL_GPU_PAGE_SIZE - 1)) + BL_GPU_PAGE_SIZE;
+	uint64_t end = req->va + req->len < page_end ? req->va + req->len : page_end;
+	int ret;
+
+	bl_fail_hush(1);
+	ret = bl_cuda_ptr_query(cuda, req->va, ptr);
+	for (uint64_t va = req->va; ret == -EINVAL && !ptr->known;) {
+		va = (va + ALLOCATION_ALIGN) & ~(ALLOCATION_ALIGN - 1);
+		if (va >= end)
+			break;
+		ret = bl_cuda_ptr_query(cuda, va, ptr);
+	}
+	bl_fail_hush(-1);
+	/* ask again for what the request itself names: that is the reason to tell */
+	return ret ? bl_cuda_ptr_query(cuda, req->va, ptr) : 0;
+}
+
 /* Memory that CUDA names no object for. */
 static int refuse_kind(const struct bl_cuda_ptr *ptr)
 {
@@ -193,7 +219,7 @@ static int rm_pin(void *priv, const struct bl_request *req, struct bl_backing *b
 		return fail(ENODEV, "pin va 0x%" PRIx64 ": %s", req->va, bl_cuda_error());
 	if (req->flags & BL_PIN_FORCE_PCIE)
 		return fail(EINVAL, "pin va 0x%" PRIx64 ": this provider has no choice of link", req->va);
-	ret = bl_cuda_ptr_query(cuda, req->va, &ptr);
+	ret = locate(cuda, req, &ptr);
 	if (!ret)
 		ret = refuse_kind(&ptr);
 	if (!ret)
