@@ -63,6 +63,9 @@ static int device_attribute(const struct emu_gpu *gpu, int attr, int *value)
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
 		*value = 4;
 		return 0;
+	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+		*value = 2048;
+		return 0;
 	case CU_DEVICE_ATTRIBUTE_INTEGRATED:
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
 	case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:

@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "capture.h"
+#include "fault.h"
 #include "launch.h"
 #include "queue.h"
 #include "state.h"
@@ -186,15 +187,15 @@ static void run_launch(void *arg)
 	const struct launch *launch = arg;
 	int ok;
 
-	if (atomic_load(&launch->ctx->sticky))
+	if (atomic_load(&launch->ctx->sticky) || emu_fault("cuda.lost", NULL))
 		return;
 	emu_lock();
 	ok = launch->kernel->check(launch->params);
 	emu_unlock();
-	if (ok)
-		emu_kernel_run(launch->kernel, &launch->grid, launch->params);
-	else
+	if (!ok)
 		atomic_store(&launch->ctx->sticky, CUDA_ERROR_ILLEGAL_ADDRESS);
+	else if (emu_kernel_run(launch->kernel, &launch->grid, launch->params))
+		atomic_store(&launch->ctx->sticky, CUDA_ERROR_LAUNCH_FAILED);
 }
 
 static int dims_ok(const unsigned int *grid, const unsigned int *block, unsigned int shared)
@@ -229,8 +230,12 @@ static CUresult prepare(const struct emu_function *fn, const unsigned int *grid,
 		return CUDA_ERROR_INVALID_VALUE;
 	if (grid[1] != 1 || grid[2] != 1 || block[1] != 1 || block[2] != 1)
 		return CUDA_ERROR_NOT_SUPPORTED;
+	/* the device would start the rest when the first end, which they never do */
+	if (fn->kernel->resident && grid[0] > EMU_RESIDENT_BLOCKS)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	launch->kernel = fn->kernel;
 	launch->grid.nr_threads = (uint64_t)grid[0] * block[0];
+	launch->grid.nr_blocks = grid[0];
 	for (unsigned int i = 0; i < fn->kernel->nr_params; i++)
 		memcpy(&launch->params[i], params[i], sizeof(launch->params[i]));
 	return CUDA_SUCCESS;
@@ -251,6 +256,9 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned int gx, unsigned int gy, uns
 		return CUDA_ERROR_INVALID_VALUE;
 	if (extra)
 		return CUDA_ERROR_NOT_SUPPORTED;
+	ret = emu_cuda_fault("cuda.launch", CUDA_ERROR_LAUNCH_FAILED);
+	if (ret)
+		return ret;
 	launch = calloc(1, sizeof(*launch));
 	if (!launch)
 		return CUDA_ERROR_OUT_OF_MEMORY;

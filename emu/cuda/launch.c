@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "launch.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "kernel_pattern.h"
+#include "kernel_pplat.h"
 
 #define NR_WORKERS 4
 
-static const struct emu_kernel *const kernels[] = { &emu_pattern_fill, &emu_pattern_check };
+static const struct emu_kernel *const kernels[] = { &emu_pattern_fill, &emu_pattern_check, &emu_pplat_consume,
+						   &emu_pplat_produce };
 
 #define NR_KERNELS (sizeof(kernels) / sizeof(kernels[0]))
 
@@ -54,7 +57,7 @@ static void *run_share(void *arg)
 }
 
 /* Where no thread can be had the caller does its share as well. */
-void emu_kernel_run(const struct emu_kernel *kernel, const struct emu_grid *grid, const uint64_t *params)
+static int run_shared(const struct emu_kernel *kernel, const struct emu_grid *grid, const uint64_t *params)
 {
 	struct share shares[NR_WORKERS];
 	pthread_t threads[NR_WORKERS];
@@ -72,4 +75,59 @@ void emu_kernel_run(const struct emu_kernel *kernel, const struct emu_grid *grid
 		if (started[i])
 			pthread_join(threads[i], NULL);
 	}
+	return 0;
+}
+
+/**
+ * struct residents - the blocks of a grid that wait for each other
+ * @kernel: the kernel
+ * @grid:   its grid
+ * @params: its parameters
+ * @lock:   held while threads are made, guards what follows
+ * @next:   block of the next thread
+ * @cancel: there are not enough threads
+ */
+struct residents {
+	const struct emu_kernel *kernel;
+	const struct emu_grid *grid;
+	const uint64_t *params;
+	pthread_mutex_t lock;
+	uint64_t next;
+	int cancel;
+};
+
+static void *run_block(void *arg)
+{
+	struct residents *residents = arg;
+	uint64_t block;
+	int cancel;
+
+	pthread_mutex_lock(&residents->lock);
+	block = residents->next++;
+	cancel = residents->cancel;
+	pthread_mutex_unlock(&residents->lock);
+	if (!cancel)
+		residents->kernel->run(residents->grid, block, residents->params);
+	return NULL;
+}
+
+static int run_resident(const struct emu_kernel *kernel, const struct emu_grid *grid, const uint64_t *params)
+{
+	struct residents residents = { kernel, grid, params, PTHREAD_MUTEX_INITIALIZER, 0, 0 };
+	pthread_t threads[EMU_RESIDENT_BLOCKS];
+	uint64_t nr = 0;
+
+	pthread_mutex_lock(&residents.lock);
+	while (nr < grid->nr_blocks && !pthread_create(&threads[nr], NULL, run_block, &residents))
+		nr++;
+	residents.cancel = nr < grid->nr_blocks;
+	pthread_mutex_unlock(&residents.lock);
+	for (uint64_t i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	return residents.cancel ? -EAGAIN : 0;
+}
+
+int emu_kernel_run(const struct emu_kernel *kernel, const struct emu_grid *grid, const uint64_t *params)
+{
+	return kernel->resident ? run_resident(kernel, grid, params) : run_shared(kernel, grid, params);
 }

@@ -15,9 +15,11 @@
 /**
  * struct emu_grid - what a kernel's thread can ask
  * @nr_threads: threads of the grid
+ * @nr_blocks:  its blocks
  */
 struct emu_grid {
 	uint64_t nr_threads;
+	uint64_t nr_blocks;
 };
 
 #define EMU_KERNEL_PARAMS 8
@@ -27,15 +29,17 @@ struct emu_grid {
  * @ptx:       the text
  * @name:      the entry
  * @nr_params: parameters, all of them 64 bits wide
+ * @resident:  its blocks wait for each other, and each gets a CPU thread of its own
  * @check:     whether the device can access what the parameters point to; emu_lock() held
- * @run:       the work of thread @thread of @grid
+ * @run:       the work of thread @part of @grid, or of all threads of block @part when @resident
  */
 struct emu_kernel {
 	const char *ptx;
 	const char *name;
 	unsigned int nr_params;
+	int resident;
 	int (*check)(const uint64_t *params);
-	void (*run)(const struct emu_grid *grid, uint64_t thread, const uint64_t *params);
+	void (*run)(const struct emu_grid *grid, uint64_t part, const uint64_t *params);
 };
 
 /* Entry of a known text, or NULL. */
@@ -44,7 +48,17 @@ const struct emu_kernel *emu_kernel_find(const char *ptx, const char *name);
 /* Whether a text is known. */
 int emu_kernel_known(const char *ptx);
 
-/* Run all threads of a grid; returns when they have ended. */
-void emu_kernel_run(const struct emu_kernel *kernel, const struct emu_grid *grid, const uint64_t *params);
+/* Most blocks of a grid whose kernel is resident: 16 on each of the multiprocessors. */
+#define EMU_RESIDENT_BLOCKS 64
+
+/**
+ * emu_kernel_run() - Run all threads of a grid; returns when they have ended
+ * @kernel: what runs
+ * @grid:   its grid
+ * @params: its parameters
+ *
+ * Return: 0, or -EAGAIN when a resident grid did not get its CPU threads; nothing has run then.
+ */
+int emu_kernel_run(const struct emu_kernel *kernel, const struct emu_grid *grid, const uint64_t *params);
 
 #endif
