@@ -34,10 +34,8 @@ static void choose_device(int ordinal, struct bench *bench)
 		fprintf(bench->out, "emu: GPU %d is emulated; these figures say nothing about hardware\n", ordinal);
 }
 
-void bench_open(const struct bench_options *options, struct bench *bench)
+void bench_prepare(const struct bench_options *options, struct bench *bench)
 {
-	void *map = NULL;
-
 	memset(bench, 0, sizeof(*bench));
 	bench->out = options->json && !strcmp(options->json, "-") ? stderr : stdout;
 	choose_device(options->ordinal, bench);
@@ -47,6 +45,13 @@ void bench_open(const struct bench_options *options, struct bench *bench)
 	bench->g = gdr_open();
 	if (!bench->g)
 		tool_die("gdr_open() failed; \"barlane providers\" shows why");
+}
+
+void bench_open(const struct bench_options *options, struct bench *bench)
+{
+	void *map = NULL;
+
+	bench_prepare(options, bench);
 	need(gdr_pin_buffer(bench->g, bench->mem.ptr, bench->len, 0, 0, &bench->mh), "gdr_pin_buffer");
 	need(gdr_map_v2(bench->g, bench->mh, &map, bench->len, options->map), "gdr_map_v2");
 	need(gdr_get_info(bench->g, bench->mh, &bench->info), "gdr_get_info");
@@ -76,6 +81,11 @@ void bench_close(struct bench *bench)
 	need(gdr_unmap(bench->g, bench->mh, bench->map, bench->len), "gdr_unmap");
 	fprintf(bench->out, "unpinning buffer\n");
 	need(gdr_unpin_buffer(bench->g, bench->mh), "gdr_unpin_buffer");
+	bench_release(bench);
+}
+
+void bench_release(struct bench *bench)
+{
 	fprintf(bench->out, "closing gdrdrv\n");
 	need(gdr_close(bench->g), "gdr_close");
 	if (tool_mem_free(&bench->mem))

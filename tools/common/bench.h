@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench.h - what gdrcopy_copybw and gdrcopy_copylat share: one pinned and mapped buffer, and a way to time calls
+ * bench.h - what the gdrcopy_* measurements share: one pinned and mapped buffer, and a way to time calls
  */
 #ifndef TOOLS_COMMON_BENCH_H
 #define TOOLS_COMMON_BENCH_H
@@ -41,7 +41,7 @@ struct bench_options {
 };
 
 /**
- * struct bench - one buffer, allocated, pinned and mapped
+ * struct bench - one buffer; pinned and mapped by bench_open() only
  * @out:    where text goes: stdout, or stderr when JSON goes to stdout
  * @device: GPU
  * @mem:    its memory
@@ -64,7 +64,13 @@ struct bench {
 	char *user;
 };
 
-/* Allocate, pin and map; ends the program with a message when that fails. Prints the list of GPUs. */
+/* Allocate and open the library; ends the program with a message when that fails. Prints the list of GPUs. */
+void bench_prepare(const struct bench_options *options, struct bench *bench);
+
+/* Undo bench_prepare(). */
+void bench_release(struct bench *bench);
+
+/* As bench_prepare(), and pin and map. */
 void bench_open(const struct bench_options *options, struct bench *bench);
 
 /* Print address, size and type of the mapping. */
