@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "api.h"
 #include "capture.h"
@@ -181,14 +182,32 @@ struct launch {
 	uint64_t params[EMU_KERNEL_PARAMS];
 };
 
+/* A device that is busy with the work of others. */
+static void wait_for_device(void)
+{
+	struct timespec nap;
+	long ms = 1000;
+
+	if (!emu_fault("cuda.late", &ms) || ms <= 0)
+		return;
+	nap = (struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	nanosleep(&nap, NULL);
+}
+
 /* On the stream's thread. Memory that is freed from now on is freed only after the kernel has ended. */
 static void run_launch(void *arg)
 {
 	const struct launch *launch = arg;
+	long err = CUDA_SUCCESS;
 	int ok;
 
-	if (atomic_load(&launch->ctx->sticky) || emu_fault("cuda.lost", NULL))
+	if (atomic_load(&launch->ctx->sticky))
 		return;
+	if (emu_fault("cuda.lost", &err)) {
+		atomic_store(&launch->ctx->sticky, (CUresult)err);
+		return;
+	}
+	wait_for_device();
 	emu_lock();
 	ok = launch->kernel->check(launch->params);
 	emu_unlock();

@@ -2,6 +2,7 @@
 /* The kernels of pplat.ptx, as the emulated GPU runs them: rounds, data, and the three ways to end. */
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "emu/cuda/api.h"
 #include "emu/cuda/emu.h"
@@ -187,6 +188,12 @@ static void faults_lose_launches(void)
 	check_eq(launch(consume, 1, 1, 0, 1, FOREVER), CUDA_SUCCESS);
 	check_eq(cuStreamSynchronize(stream), CUDA_SUCCESS);
 	check_eq(table->result.ended, BL_PPLAT_NOT_RUN);
+	check_eq(bl_emu_fault("cuda.late:1:50"), 0);
+	check_eq(launch(consume, 1, 1, 0, 1, FOREVER), CUDA_SUCCESS);
+	give(1);
+	check(!usleep(10000) && !__atomic_load_n(&table->cpu_flag, __ATOMIC_ACQUIRE));
+	check_eq(cuStreamSynchronize(stream), CUDA_SUCCESS);
+	check_eq(table->result.ended, BL_PPLAT_DONE);
 	check_eq(bl_emu_fault(""), 0);
 }
 
@@ -205,7 +212,7 @@ static const struct tap_test tests[] = {
 	{ "a_flag_that_never_comes_ends_the_kernel_after_its_timeout", wait_ends_after_timeout },
 	{ "the_stop_word_ends_a_kernel_that_waits_for_ever", stop_word_ends_the_wait },
 	{ "blocks_that_cannot_run_at_once_are_refused", too_many_blocks_are_refused },
-	{ "faults_refuse_or_lose_a_launch", faults_lose_launches },
+	{ "faults_refuse_lose_or_delay_a_launch", faults_lose_launches },
 	{ "data_outside_of_memory_is_an_illegal_access", bad_address_is_illegal },
 };
 
