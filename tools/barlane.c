@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * barlane - what the library can do on this machine
+ * barlane - what the library can do on this machine, and how fast
  */
 #include <getopt.h>
 #include <stdbool.h>
@@ -11,6 +11,7 @@
 #include "barlane.h"
 #include "common/error.h"
 #include "common/json.h"
+#include "demo/demo.h"
 
 /**
  * struct command - a subcommand
@@ -156,6 +157,11 @@ static int run_providers(int argc, char **argv)
 	return *choice.name ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int run_bench(int argc, char **argv)
+{
+	return demo_main("barlane bench", "barlane-bench.html", argc, argv);
+}
+
 static int run_version(int argc, char **argv)
 {
 	if (argc > 1)
@@ -167,6 +173,7 @@ static int run_version(int argc, char **argv)
 
 static const struct command commands[] = {
 	{ "providers", run_providers, "list the ways to reach GPU memory, and which of them can serve here" },
+	{ "bench", run_bench, "check that CPU and GPU see each other's writes, measure copies, and write a report" },
 	{ "version", run_version, "show the versions of this tool and of the library" },
 };
 

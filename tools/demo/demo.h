@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demo.h - parts of barlane-demo
+ * demo.h - parts of barlane-demo and of "barlane bench", which are one thing under two names
  *
  * Functions that return int give 0 or -errno and have said on stderr why they failed.
  */
@@ -19,6 +19,20 @@
 #define DEMO_NR_COSTS	3
 #define DEMO_MAX_CHECKS 8
 #define DEMO_MAX_FACTS	16
+
+/* What the program calls itself in messages and results. */
+extern const char *demo_program;
+
+/**
+ * demo_main() - Measure, verify and report
+ * @program: for demo_program
+ * @html:    where the HTML report goes unless the user names another file; NULL: none is written then
+ * @argc:    from main(), from the subcommand on
+ * @argv:    the same; argv[0] is replaced
+ *
+ * Return: exit status.
+ */
+int demo_main(const char *program, const char *html, int argc, char **argv);
 
 /**
  * demo_error() - Say on stderr what failed

@@ -99,7 +99,7 @@ int demo_write_json(const struct demo_results *results, const char *path)
 	const char *text;
 	int ret;
 
-	json_object_object_add(root, "program", json_object_new_string("barlane-demo"));
+	json_object_object_add(root, "program", json_object_new_string(demo_program));
 	json_object_object_add(root, "label", results->emulated ? json_object_new_string("emu") : NULL);
 	json_object_object_add(root, "emulated", json_object_new_boolean(results->emulated));
 	json_object_object_add(root, "facts", facts_json(results));

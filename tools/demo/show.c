@@ -93,9 +93,9 @@ static void free_cells(char **cells, size_t nr)
 
 static void print_head(const struct demo_results *results)
 {
-	printf("# barlane-demo %s kernel %s cpu %s; gpu %s%s; provider %s; mapping %s\n", demo_fact(results, "version"),
-	       demo_fact(results, "kernel"), demo_fact(results, "cpu"), demo_fact(results, "gpu"),
-	       results->emulated ? " (emu)" : "", demo_fact(results, "provider"), demo_fact(results, "mapping"));
+	printf("# %s %s kernel %s cpu %s; gpu %s%s; provider %s; mapping %s\n", demo_program,
+	       demo_fact(results, "version"), demo_fact(results, "kernel"), demo_fact(results, "cpu"),
+	       demo_fact(results, "gpu"), results->emulated ? " (emu)" : "", demo_fact(results, "provider"), demo_fact(results, "mapping"));
 	for (size_t i = 0; i < results->nr_checks; i++)
 		printf("%s: %s\n", results->checks[i].passed ? "verified" : "WRONG", results->checks[i].name);
 	putchar('\n');
@@ -160,8 +160,9 @@ static int show_all(struct show *show, const struct demo_results *results, const
 	const struct report report = {"Barlane: CPU lane", subtitle, label, show->facts, results->nr_facts,
 				      tables,		   2,	     plots, 2};
 
-	snprintf(subtitle, sizeof(subtitle), "%s, provider %s, mapping %s, barlane-demo %s", demo_fact(results, "gpu"),
-		 demo_fact(results, "provider"), demo_fact(results, "mapping"), demo_fact(results, "version"));
+	snprintf(subtitle, sizeof(subtitle), "%s, provider %s, mapping %s, %s %s", demo_fact(results, "gpu"),
+		 demo_fact(results, "provider"), demo_fact(results, "mapping"), demo_program,
+		 demo_fact(results, "version"));
 	snprintf(first, sizeof(first), "The first pin of the process, self-test included, took %.0f us.",
 		 results->first_pin_ns / 1e3);
 	for (size_t i = 0; i < results->nr_facts; i++)
