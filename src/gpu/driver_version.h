@@ -22,9 +22,11 @@ struct bl_driver_version {
  * @text:    "580.159.04", or a line of words of which one looks like that
  * @version: receives it; all zero when there is none
  *
+ * Visible to this project's tools.
  * Return: 0 or -EINVAL.
  */
-int bl_driver_version_parse(const char *text, struct bl_driver_version *version);
+__attribute__((visibility("default"))) int bl_driver_version_parse(const char *text,
+								   struct bl_driver_version *version);
 
 /**
  * bl_driver_version_read() - Ask the kernel

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* edge.h - what the compatibility libraries get from the core beyond barlane.h; exported, but no interface */
+/* edge.h - what this project's libraries and tools get from the core beyond barlane.h; exported, but no interface */
 #ifndef BL_GPU_EDGE_H
 #define BL_GPU_EDGE_H
 
@@ -11,5 +11,17 @@
  */
 BL_API int bl_copy_to_positive(bl_pin_t pin, void *dst, const void *src, size_t len);
 BL_API int bl_copy_from_positive(bl_pin_t pin, void *dst, const void *src, size_t len);
+
+/**
+ * bl_gpu_bar1() - Size of a GPU's BAR1, and how much of it is free
+ * @ordinal: CUDA ordinal; the caller has called cuInit()
+ * @size_p:  receives bytes
+ * @avail_p: receives bytes. Where BAR1 maps all of video memory the driver derives it from free video memory.
+ *
+ * Asks the resource manager, whichever provider serves. Context: may block for a millisecond; thread-safe.
+ * Return: 0, -ENODEV (no CUDA, no such GPU, node missing), -EOPNOTSUPP (driver too old), or
+ * what opening the nodes gave, with the reason.
+ */
+BL_API int bl_gpu_bar1(int ordinal, uint64_t *size_p, uint64_t *avail_p);
 
 #endif

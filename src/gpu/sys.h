@@ -46,8 +46,9 @@ typedef const struct bl_sys *(*bl_sys_fn)(void);
  * The kernel's, unless BARLANE_SYSCALLS names a library that supplies another; that variable is ignored in
  * set-user-id programs. Chosen once per process. If the named library cannot serve, every entry fails with ENOSYS
  * and the reason is logged: a run that asked for the emulated GPU must not reach a real one.
+ * Visible to this project's tools, which look at the same nodes and files as the core does.
  */
-const struct bl_sys *bl_sys(void);
+__attribute__((visibility("default"))) const struct bl_sys *bl_sys(void);
 
 /**
  * bl_sys_set() - Use another table from now on; for tests
