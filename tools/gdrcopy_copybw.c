@@ -40,6 +40,7 @@ static void usage(FILE *out)
 		"  -r N       iterations of a read test (100)\n"
 		"  -a NAME    allocate with cuMemAlloc (default) or cuMemCreate\n"
 		"  -M TYPE    ask for a mapping: default, wc, cache or device\n"
+		"  --bind B   auto: run on the GPU's NUMA node; none (default): warn when on another\n"
 		"  --json F   also write the result as JSON to file F; - is stdout, and text goes to stderr\n");
 }
 
@@ -62,6 +63,7 @@ static void check_options(struct options *options)
 static void parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
+					       { "bind", required_argument, NULL, 'B' },
 					       { "json", required_argument, NULL, 'J' },
 					       { NULL, 0, NULL, 0 } };
 	struct bench_options *bench = &options->bench;
@@ -98,6 +100,9 @@ static void parse(int argc, char **argv, struct options *options)
 			break;
 		case 'M':
 			bench->map = tool_name_value("-M", optarg, bench_map_types);
+			break;
+		case 'B':
+			bench->bind = tool_name_value("--bind", optarg, tool_bind_names);
 			break;
 		case 'J':
 			bench->json = optarg;

@@ -43,6 +43,7 @@ static void usage(FILE *out)
 		"  -a NAME    allocate with cuMemAlloc (default) or cuMemCreate\n"
 		"  -M TYPE    ask for a mapping: default, wc, cache or device\n"
 		"  -C         cold cache: the GPU rewrites the buffer before each copy; cached mappings only\n"
+		"  --bind B   auto: run on the GPU's NUMA node; none (default): warn when on another\n"
 		"  --json F   also write the result as JSON to file F; - is stdout, and text goes to stderr\n");
 }
 
@@ -61,6 +62,7 @@ static uint64_t whole_samples(const char *option, uint64_t iters)
 static void parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
+					       { "bind", required_argument, NULL, 'B' },
 					       { "json", required_argument, NULL, 'J' },
 					       { NULL, 0, NULL, 0 } };
 	struct bench_options *bench = &options->bench;
@@ -94,6 +96,9 @@ static void parse(int argc, char **argv, struct options *options)
 			break;
 		case 'C':
 			options->cold = true;
+			break;
+		case 'B':
+			bench->bind = tool_name_value("--bind", optarg, tool_bind_names);
 			break;
 		case 'J':
 			bench->json = optarg;

@@ -23,8 +23,10 @@ static void need(int ret, const char *what)
 		tool_die("%s: %s", what, strerror(ret));
 }
 
-static void choose_device(int ordinal, struct bench *bench)
+static void choose_device(const struct bench_options *options, struct bench *bench)
 {
+	int ordinal = options->ordinal;
+
 	if (tool_devices_print(bench->out) < 0)
 		tool_die("%s", tool_why());
 	fprintf(bench->out, "selecting device %d\n", ordinal);
@@ -32,13 +34,15 @@ static void choose_device(int ordinal, struct bench *bench)
 		tool_die("%s", tool_why());
 	if (bench->device.emulated)
 		fprintf(bench->out, "emu: GPU %d is emulated; these figures say nothing about hardware\n", ordinal);
+	if (tool_bind(&bench->device, (enum tool_bind)options->bind, bench->out, &bench->numa))
+		tool_die("%s", tool_why());
 }
 
 void bench_prepare(const struct bench_options *options, struct bench *bench)
 {
 	memset(bench, 0, sizeof(*bench));
 	bench->out = options->json && !strcmp(options->json, "-") ? stderr : stdout;
-	choose_device(options->ordinal, bench);
+	choose_device(options, bench);
 	bench->len = (options->size + GPU_PAGE_OFFSET) & GPU_PAGE_MASK;
 	if (tool_mem_alloc(&bench->device, options->kind, bench->len, &bench->mem))
 		tool_die("%s", tool_why());
@@ -175,6 +179,9 @@ struct json_object *bench_json(const struct bench_options *options, const struct
 	tool_json_string(object, "gpu", bench->device.name);
 	tool_json_string(object, "bus_id", bench->device.bus_id);
 	tool_json_bool(object, "emu", bench->device.emulated);
+	tool_json_int(object, "gpu_node", bench->numa.gpu_node);
+	tool_json_int(object, "cpu_node", bench->numa.cpu_node);
+	tool_json_string(object, "bind", tool_value_name(options->bind, tool_bind_names));
 	tool_json_string(object, "alloc", tool_value_name(options->kind, tool_mem_kinds));
 	tool_json_string(object, "mapping", type);
 	tool_json_int(object, "bytes", (int64_t)bench->len);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/bind.h"
 #include "common/device.h"
 #include "common/json.h"
 #include "common/memory.h"
@@ -28,6 +29,7 @@ extern const struct tool_name bench_map_types[];
  * @reads:   iterations of each read test
  * @kind:    enum tool_mem_kind
  * @map:     GDR_MAP_FLAG_*
+ * @bind:    enum tool_bind
  * @json:    where the JSON result goes, or NULL
  */
 struct bench_options {
@@ -37,6 +39,7 @@ struct bench_options {
 	uint64_t reads;
 	int kind;
 	int map;
+	int bind;
 	const char *json;
 };
 
@@ -44,6 +47,7 @@ struct bench_options {
  * struct bench - one buffer; pinned and mapped by bench_open() only
  * @out:    where text goes: stdout, or stderr when JSON goes to stdout
  * @device: GPU
+ * @numa:   its NUMA node and this process'
  * @mem:    its memory
  * @g:      library instance
  * @mh:     pin
@@ -55,6 +59,7 @@ struct bench_options {
 struct bench {
 	FILE *out;
 	struct tool_device device;
+	struct tool_numa numa;
 	struct tool_mem mem;
 	gdr_t g;
 	gdr_mh_t mh;
