@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "demo/demo.h"
+#include "doctor/doctor.h"
 
 /**
  * struct command - a subcommand
@@ -172,6 +173,7 @@ static int run_version(int argc, char **argv)
 }
 
 static const struct command commands[] = {
+	{ "doctor", doctor_main, "examine this machine: what works, what does not, and what would help" },
 	{ "providers", run_providers, "list the ways to reach GPU memory, and which of them can serve here" },
 	{ "bench", run_bench, "check that CPU and GPU see each other's writes, measure copies, and write a report" },
 	{ "version", run_version, "show the versions of this tool and of the library" },

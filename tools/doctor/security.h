@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* security.h - what keeps unsigned kernel modules out */
+#ifndef TOOLS_DOCTOR_SECURITY_H
+#define TOOLS_DOCTOR_SECURITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * doctor_lockdown_parse() - Find the mode in force
+ * @text: text of /sys/kernel/security/lockdown, such as "none [integrity] confidentiality"
+ * @mode: receives the word in brackets
+ * @size: bytes of @mode, > 0
+ *
+ * Return: 0 or -EINVAL.
+ */
+int doctor_lockdown_parse(const char *text, char *mode, size_t size);
+
+/* State in the firmware's variable SecureBoot, 4 bytes of attributes and the value: 1 on, 0 off, -EINVAL something
+ * else. */
+int doctor_secure_boot_parse(const uint8_t *bytes, size_t len);
+
+#endif
