@@ -31,6 +31,9 @@ static void both_libraries_share_one_core(void)
 {
 	int code = 0;
 
+#ifdef SELF_CONTAINED
+	skip("libgdrapi has a core of its own in this build");
+#endif
 	check_eq(gdr_close(NULL), EINVAL);
 	check_has(bl_last_error(&code), "close");
 	check_eq(code, EINVAL);
