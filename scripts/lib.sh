@@ -16,19 +16,23 @@ say() {
 	printf '%s: %s\n' "$script" "$*" >&2
 }
 
-# Packages that debian/control wants. What only building a Debian package needs is left out.
-#   deb_packages build | all
+# Packages that debian/control wants to build, to build and test, or, besides those, to make Debian packages and test them.
+#   deb_packages build | all | packages
 deb_packages() {
-	awk -v all="$([ "$1" = all ] && echo 1)" '
+	awk -v which="$1" '
 		/^Build-Depends:/ { on = 1; sub(/^Build-Depends:/, "") }
 		on && /^[^ \t]/ && !/^Build-Depends/ && NR > 1 && seen { exit }
 		on {
 			seen = 1
 			n = split($0, item, ",")
 			for (i = 1; i <= n; i++) {
-				test = item[i] ~ /<!nocheck>/
+				kind = "build"
+				if (item[i] ~ /<!nocheck>/)
+					kind = "all"
+				if (item[i] ~ /<.*pkg\.barlane\.packages>/ || sub(/debhelper-compat/, "debhelper", item[i]))
+					kind = "packages"
 				gsub(/\([^)]*\)|<[^>]*>|\[[^]]*\]|[ \t]/, "", item[i])
-				if (item[i] != "" && item[i] !~ /^debhelper/ && (all || !test))
+				if (item[i] != "" && (kind == which || which == "all" && kind == "build"))
 					print item[i]
 			}
 		}' "$root/debian/control"
@@ -85,7 +89,7 @@ as_root() {
 }
 
 # Install what is missing of a list; quiet and without network when nothing is.
-#   install_packages build | all
+#   install_packages build | all | packages
 # shellcheck disable=SC2034 # its callers read $install_problem
 # Return: 0 all there, 1 something is still missing; $still_missing names it and $install_problem says why.
 install_packages() {
