@@ -130,6 +130,8 @@
 	X(2000, "cuStreamSynchronize", cuStreamSynchronize, (CUstream stream))                                         \
 	X(2000, "cuStreamQuery", cuStreamQuery, (CUstream stream))                                                     \
 	X(3020, "cuStreamWaitEvent", cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags))          \
+	X(12000, "cuStreamWriteValue32", cuStreamWriteValue32_v2,                                                      \
+	  (CUstream stream, CUdeviceptr ptr, cuuint32_t value, unsigned int flags))                                    \
 	X(10000, "cuLaunchHostFunc", cuLaunchHostFunc, (CUstream stream, void (*fn)(void *), void *arg))               \
 	X(2000, "cuEventCreate", cuEventCreate, (CUevent * event, unsigned int flags))                                 \
 	X(4000, "cuEventDestroy", cuEventDestroy_v2, (CUevent event))                                                  \

@@ -62,9 +62,11 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t size, unsigned int flags)
 CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned int flags)
 {
 	struct emu_ctx *ctx;
-	CUresult ret = enter_host_alloc(&ctx);
+	CUresult ret = emu_cuda_fault("cuda.host", CUDA_ERROR_OUT_OF_MEMORY);
 	uint64_t va;
 
+	if (!ret)
+		ret = enter_host_alloc(&ctx);
 	if (ret)
 		return ret;
 	if (!ptr || !size || flags & ~7U)

@@ -12,6 +12,8 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 	CUresult ret = emu_enter_ctx(&ctx);
 	struct emu_stream *created;
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.newstream", CUDA_ERROR_OUT_OF_MEMORY);
 	if (ret)
 		return ret;
 	if (!stream || flags > CU_STREAM_NON_BLOCKING)
