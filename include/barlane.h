@@ -34,6 +34,19 @@ enum bl_map_type {
 	BL_MAP_DEVICE = 3, /* device memory type, some arm64 platforms */
 };
 
+/** enum bl_engine - who moves the bytes of a copy */
+enum bl_engine {
+	BL_ENGINE_AUTO = 0, /* the fastest for this size, direction and kind of host memory */
+	BL_ENGINE_CPU = 1,  /* loads and stores of the CPU through the mapping */
+	BL_ENGINE_CE = 2,   /* the GPU's copy engine, through CUDA */
+};
+
+/** enum bl_copy_dir - direction of a copy */
+enum bl_copy_dir {
+	BL_COPY_TO = 0,	  /* host memory to GPU memory */
+	BL_COPY_FROM = 1, /* GPU memory to host memory */
+};
+
 /** BL_PIN_FORCE_PCIE - reach the memory over PCIe although a coherent link exists */
 #define BL_PIN_FORCE_PCIE (1U << 0)
 
@@ -224,6 +237,49 @@ BL_API int bl_copy_to(bl_pin_t pin, void *dst, const void *src, size_t len);
  * As bl_copy_to(); ends with a fence that orders these loads before later ones.
  */
 BL_API int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len);
+
+/**
+ * bl_copy() - Copy between host memory and mapped GPU memory with an engine of choice
+ * @pin:    mapped pin
+ * @off:    bytes from the start of the pin
+ * @host:   host memory, any alignment; written when @dir is BL_COPY_FROM, else only read
+ * @len:    bytes
+ * @dir:    direction
+ * @engine: who copies
+ *
+ * The copy is complete when the call returns. It comes after all copies by this library that were complete before,
+ * whatever engine did them. BL_ENGINE_CPU is as bl_copy_to() and bl_copy_from(). The other two may call CUDA, take
+ * locks and block, and must not be used in a CUDA host function. The first large copy with BL_ENGINE_AUTO on a GPU
+ * measures the engines, for up to 50 ms; BL_ENGINE_AUTO uses the CPU where the copy engine cannot be used.
+ * The caller keeps the mapping alive during the call.
+ * Return: 0; -EINVAL (stale or unmapped pin, outside the mapping, no such direction or engine; with BL_ENGINE_CE also
+ * memory that CUDA does not have any more), -EACCES; and, not from BL_ENGINE_CPU, -EIO (device error), -ETIMEDOUT (no
+ * completion in time: the GPU may still use the host memory); and, from BL_ENGINE_CE only, -EBUSY (a copy that timed
+ * out has still not ended), -ENOMEM (no pinned memory), -EOPNOTSUPP (no CUDA, or the range leaves the allocation),
+ * -ENODEV (CUDA not initialised).
+ */
+BL_API int bl_copy(bl_pin_t pin, uint64_t off, void *host, size_t len, enum bl_copy_dir dir, enum bl_engine engine);
+
+/**
+ * struct bl_engine_stats - what an engine did in this process
+ * @calls: copies, by enum bl_copy_dir
+ * @bytes: their bytes, by enum bl_copy_dir
+ */
+struct bl_engine_stats {
+	uint64_t calls[2];
+	uint64_t bytes[2];
+};
+
+/**
+ * bl_engine_stats() - Ask what an engine did
+ * @engine: BL_ENGINE_CPU or BL_ENGINE_CE
+ * @stats:  receives the sums over all threads
+ *
+ * Counted are copies by bl_copy(), and those of libgdrapi on mappings made with GDRCOPY_ENGINE, when they begin or, for
+ * BL_ENGINE_CE, succeed. bl_copy_to() and bl_copy_from() are not counted.
+ * Return: 0, -EINVAL.
+ */
+BL_API int bl_engine_stats(enum bl_engine engine, struct bl_engine_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 
 #include "copy/cpu.h"
 #include "gpu/edge.h"
+#include "gpu/engine.h"
 #include "util/log.h"
 #include "view.h"
 
@@ -45,20 +46,39 @@ static inline const struct bl_cpu_copy *find(bl_pin_t pin, const void *addr, siz
 	return atomic_load_explicit(&view->copy, memory_order_relaxed);
 }
 
-static __attribute__((noinline, cold)) int with_full_fence(bl_copy_fn copy, void *dst, const void *src, size_t len)
+static __attribute__((noinline, cold)) int followed_from(bl_copy_fn copy, void *dst, const void *src, size_t len)
 {
-	copy(dst, src, len);
-	bl_cpu_fence_mixed();
-	return 0;
+	int ret = copy(dst, src, len);
+
+	if (atomic_load_explicit(&bl_maps_mixed, memory_order_relaxed))
+		bl_cpu_fence_mixed();
+	return ret;
 }
 
-/* Ends in a jump to the routine: nothing is left to do behind it. */
-static inline int run(bl_copy_fn copy, void *dst, const void *src, size_t len)
+static __attribute__((noinline, cold)) int followed_to(bl_copy_fn copy, void *dst, const void *src, size_t len)
+{
+	int ret = followed_from(copy, dst, src, len);
+
+	bl_ce_wrote();
+	return ret;
+}
+
+/* Both end in a jump to the routine: nothing is left to do behind it. */
+static inline int run_to(bl_copy_fn copy, void *dst, const void *src, size_t len)
 {
 	if (__builtin_expect(!len, 0))
 		return 0;
-	if (__builtin_expect(atomic_load_explicit(&bl_maps_mixed, memory_order_relaxed), 0))
-		return with_full_fence(copy, dst, src, len);
+	if (__builtin_expect(atomic_load_explicit(&bl_copies_followed, memory_order_relaxed), 0))
+		return followed_to(copy, dst, src, len);
+	return copy(dst, src, len);
+}
+
+static inline int run_from(bl_copy_fn copy, void *dst, const void *src, size_t len)
+{
+	if (__builtin_expect(!len, 0))
+		return 0;
+	if (__builtin_expect(atomic_load_explicit(&bl_copies_followed, memory_order_relaxed), 0))
+		return followed_from(copy, dst, src, len);
 	return copy(dst, src, len);
 }
 
@@ -68,7 +88,7 @@ int bl_copy_to(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return refuse(pin, dst, len);
-	return run(copy->to, dst, src, len);
+	return run_to(copy->to, dst, src, len);
 }
 
 int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len)
@@ -77,7 +97,7 @@ int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return refuse(pin, src, len);
-	return run(copy->from, dst, src, len);
+	return run_from(copy->from, dst, src, len);
 }
 
 int bl_copy_to_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
@@ -86,7 +106,7 @@ int bl_copy_to_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return -refuse(pin, dst, len);
-	return run(copy->to, dst, src, len);
+	return run_to(copy->to, dst, src, len);
 }
 
 int bl_copy_from_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
@@ -95,5 +115,36 @@ int bl_copy_from_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return -refuse(pin, src, len);
-	return run(copy->from, dst, src, len);
+	return run_from(copy->from, dst, src, len);
+}
+
+static __attribute__((noinline, cold)) int refuse_request(const void *host, size_t len, unsigned int dir,
+							  unsigned int engine)
+{
+	if (dir > BL_COPY_FROM)
+		return fail(EINVAL, "copy: no direction %u", dir);
+	if (engine > BL_ENGINE_CE)
+		return fail(EINVAL, "copy: no engine %u", engine);
+	return fail(EINVAL, "copy: host %p len 0x%zx", host, len);
+}
+
+int bl_copy(bl_pin_t pin, uint64_t off, void *host, size_t len, enum bl_copy_dir dir, enum bl_engine engine)
+{
+	struct bl_view *view = bl_view_find(pin);
+	uintptr_t start = view ? atomic_load_explicit(&view->addr, memory_order_relaxed) : 0;
+	void *addr = (void *)(start + off);
+	const struct bl_cpu_copy *copy;
+
+	if (__builtin_expect((unsigned int)dir > BL_COPY_FROM || (unsigned int)engine > BL_ENGINE_CE ||
+			     (!host && len), 0))
+		return refuse_request(host, len, dir, engine);
+	copy = find(pin, addr, len);
+	if (__builtin_expect(!copy, 0))
+		return refuse(pin, addr, len);
+	if (!len)
+		return 0;
+	if (engine == BL_ENGINE_CE || bl_edge_is(copy) || (engine == BL_ENGINE_AUTO && bl_engine_large(dir, len)))
+		return bl_engine_copy(pin, off, host, len, dir, engine);
+	bl_engine_count(BL_ENGINE_CPU, dir, len);
+	return dir == BL_COPY_TO ? run_to(copy->to, addr, host, len) : run_from(copy->from, host, addr, len);
 }

@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "ce.h"
+#include "copy/cpu.h"
 #include "provider.h"
 #include "util/slots.h"
 
@@ -50,6 +52,9 @@ struct bl_ctx {
  * @backing:  the provider's view
  * @page_off: offset of the requested address in its page; a pin where it is not 0 cannot be mapped
  * @mapping:  addr is NULL while there is none
+ * @cpu:      routines of the mapping
+ * @ce:       what engine ce knows of the memory, once @ce_known
+ * @ce_known: set once, with release
  * @dead:     unpinned; calls that still hold a reference fail
  * @next:     in ctx->pins, under ctx->lock
  * @prev:     likewise
@@ -63,6 +68,9 @@ struct bl_pin {
 	struct bl_backing backing;
 	uint64_t page_off;
 	struct bl_mapping mapping;
+	const struct bl_cpu_copy *cpu;
+	struct bl_ce_target ce;
+	_Atomic(bool) ce_known;
 	bool dead;
 	struct bl_pin *next;
 	struct bl_pin *prev;
@@ -73,6 +81,13 @@ extern struct bl_slots bl_pin_slots;
 
 /* Living mappings per type; more than one type in use makes copies take the full fence. */
 extern _Atomic(bool) bl_maps_mixed;
+
+/*
+ * Copies have something to do behind their routine: mappings are mixed, or writes must be noted for engine ce, which
+ * begins when that is asked for and never ends.
+ */
+extern _Atomic(bool) bl_copies_followed;
+void bl_copies_note(void);
 void bl_maps_count(enum bl_map_type type, int change);
 void bl_maps_forget(void);
 
@@ -97,6 +112,9 @@ void bl_ctx_put(struct bl_ctx *ctx);
  * Return: 0, -EACCES in a forked child, -EINVAL for handles that are stale or do not belong together.
  */
 int bl_pin_get(bl_ctx_t ctx_id, bl_pin_t id, struct bl_pin **pin_p);
+
+/* As bl_pin_get(), whatever context it belongs to. */
+int bl_pin_get_any(bl_pin_t id, struct bl_pin **pin_p);
 void bl_pin_put(struct bl_pin *pin);
 
 /* The lock of both handle tables. */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "gpu/engine.h"
 #include "gpu/rm/rm_client.h"
 #include "gpu/sys.h"
 #include "util/fork.h"
@@ -38,6 +39,8 @@ void bl_core_forget(void)
 	bl_slots_forget(&bl_pin_slots);
 	bl_maps_forget();
 	bl_rm_forget();
+	bl_ce_forget();
+	bl_engine_forget();
 }
 
 struct bl_ctx *bl_ctx_get(bl_ctx_t id)

@@ -93,6 +93,8 @@
 	X(CUresult, cuDeviceGetUuid, "cuDeviceGetUuid_v2", (CUuuid * uuid, CUdevice dev))                                 \
 	X(CUresult, cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange",                                    \
 	  (void *handle, CUdeviceptr ptr, size_t size, int type, unsigned long long flags))                            \
+	X(CUresult, cuStreamWriteValue32, "cuStreamWriteValue32_v2",                                                   \
+	  (CUstream stream, CUdeviceptr ptr, cuuint32_t value, unsigned int flags))                                    \
 	X(CUresult, cuMemAllocAsync, "cuMemAllocAsync", (CUdeviceptr * ptr, size_t size, CUstream stream))             \
 	X(CUresult, cuMemFreeAsync, "cuMemFreeAsync", (CUdeviceptr ptr, CUstream stream))
 

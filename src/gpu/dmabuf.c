@@ -148,6 +148,7 @@ static int dmabuf_pin(void *priv, const struct bl_request *req, struct bl_backin
 	backing->va = req->va & ~(page - 1);
 	backing->len = ((req->va + req->len + page - 1) & ~(page - 1)) - backing->va;
 	backing->page_size = (uint32_t)page;
+	backing->buffer_id = ptr.buffer_id;
 	backing->priv = pin;
 	pin->type = expected_type(cuda, ptr.device, req->flags);
 	ret = export_range(cuda, &ptr, backing, req->flags, &pin->fd);

@@ -6,13 +6,17 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "edge.h"
+#include "engine.h"
 #include "util/log.h"
 #include "view.h"
 
 #define NR_MAP_TYPES (BL_MAP_DEVICE + 1)
 
 static atomic_int maps_of_type[NR_MAP_TYPES];
+static atomic_bool writes_noted;
 _Atomic(bool) bl_maps_mixed;
+_Atomic(bool) bl_copies_followed;
 
 static void count_types(void)
 {
@@ -21,6 +25,17 @@ static void count_types(void)
 	for (int type = BL_MAP_WC; type < NR_MAP_TYPES; type++)
 		types += atomic_load(&maps_of_type[type]) > 0;
 	atomic_store(&bl_maps_mixed, types > 1);
+	atomic_store(&bl_copies_followed, types > 1 || atomic_load(&writes_noted));
+}
+
+void bl_copies_note(void)
+{
+	if (atomic_load_explicit(&writes_noted, memory_order_relaxed))
+		return;
+	bl_table_lock();
+	atomic_store(&writes_noted, true);
+	count_types();
+	bl_table_unlock();
 }
 
 void bl_maps_count(enum bl_map_type type, int change)
@@ -36,7 +51,8 @@ void bl_maps_forget(void)
 {
 	for (int type = 0; type < NR_MAP_TYPES; type++)
 		atomic_store(&maps_of_type[type], 0);
-	atomic_store(&bl_maps_mixed, false);
+	atomic_store(&writes_noted, false);
+	count_types();
 }
 
 static int check_map(const struct bl_pin *pin, size_t len, int type)
@@ -58,10 +74,11 @@ static int check_map(const struct bl_pin *pin, size_t len, int type)
 	return 0;
 }
 
-static int map_locked(struct bl_pin *pin, size_t len, int type, void **addr_p)
+static int map_locked(struct bl_pin *pin, size_t len, int type, bool edge, void **addr_p)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct bl_mapping mapping = { .len = (len + page - 1) & ~(page - 1), .type = (enum bl_map_type)type };
+	const struct bl_cpu_copy *copy;
 	int ret;
 
 	ret = check_map(pin, len, type);
@@ -71,13 +88,15 @@ static int map_locked(struct bl_pin *pin, size_t len, int type, void **addr_p)
 	if (ret)
 		return ret;
 	pin->mapping = mapping;
+	pin->cpu = bl_cpu_copy_select(mapping.type);
+	copy = edge ? bl_edge_select(pin->id, &mapping, pin->cpu) : pin->cpu;
 	bl_maps_count(mapping.type, 1);
-	bl_view_show(pin->id, mapping.addr, mapping.len, bl_cpu_copy_select(mapping.type));
+	bl_view_show(pin->id, mapping.addr, mapping.len, copy);
 	*addr_p = mapping.addr;
 	return 0;
 }
 
-int bl_map(bl_ctx_t ctx_id, bl_pin_t id, size_t len, enum bl_map_type type, void **addr_p)
+static int map_pin(bl_ctx_t ctx_id, bl_pin_t id, size_t len, enum bl_map_type type, bool edge, void **addr_p)
 {
 	struct bl_pin *pin = NULL;
 	int ret;
@@ -88,10 +107,20 @@ int bl_map(bl_ctx_t ctx_id, bl_pin_t id, size_t len, enum bl_map_type type, void
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&pin->lock);
-	ret = map_locked(pin, len, (int)type, addr_p);
+	ret = map_locked(pin, len, (int)type, edge, addr_p);
 	pthread_mutex_unlock(&pin->lock);
 	bl_pin_put(pin);
 	return ret;
+}
+
+int bl_map(bl_ctx_t ctx_id, bl_pin_t id, size_t len, enum bl_map_type type, void **addr_p)
+{
+	return map_pin(ctx_id, id, len, type, false, addr_p);
+}
+
+int bl_map_for_edge(bl_ctx_t ctx_id, bl_pin_t id, size_t len, enum bl_map_type type, void **addr_p)
+{
+	return map_pin(ctx_id, id, len, type, true, addr_p);
 }
 
 static int unmap_locked(struct bl_pin *pin, const void *addr, size_t len)
@@ -105,6 +134,7 @@ static int unmap_locked(struct bl_pin *pin, const void *addr, size_t len)
 		return fail(EINVAL, "unmap addr %p len 0x%zx: the mapping is addr %p len 0x%zx, and goes as a whole",
 			    addr, len, mapping.addr, mapping.len);
 	bl_view_hide(pin->id);
+	bl_edge_drop(mapping.addr);
 	pin->mapping = (struct bl_mapping){ 0 };
 	bl_maps_count(mapping.type, -1);
 	return pin->ops->unmap(pin->ctx->priv, &pin->backing, &mapping);

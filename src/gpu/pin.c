@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engine.h"
 #include "util/log.h"
 #include "view.h"
 
@@ -29,6 +30,25 @@ int bl_pin_get(bl_ctx_t ctx_id, bl_pin_t id, struct bl_pin **pin_p)
 	bl_table_unlock();
 	if (!pin)
 		return fail(EINVAL, "handle 0x%" PRIx64 ": no such pin in this context (unpinned already?)", id);
+	*pin_p = pin;
+	return 0;
+}
+
+int bl_pin_get_any(bl_pin_t id, struct bl_pin **pin_p)
+{
+	struct bl_pin *pin;
+	int ret;
+
+	ret = bl_check_owner();
+	if (ret)
+		return ret;
+	bl_table_lock();
+	pin = bl_slots_object(&bl_pin_slots, id);
+	if (pin)
+		atomic_fetch_add(&pin->refs, 1);
+	bl_table_unlock();
+	if (!pin)
+		return fail(EINVAL, "handle 0x%" PRIx64 ": no such pin (unpinned already?)", id);
 	*pin_p = pin;
 	return 0;
 }
@@ -216,6 +236,7 @@ int bl_pin_destroy(struct bl_pin *pin)
 	bl_view_hide(pin->id);
 	forget_pin(pin);
 	if (pin->mapping.addr) {
+		bl_edge_drop(pin->mapping.addr);
 		bl_maps_count(pin->mapping.type, -1);
 		err = pin->ops->unmap(priv, &pin->backing, &pin->mapping);
 		pin->mapping = (struct bl_mapping){ 0 };

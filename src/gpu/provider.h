@@ -38,12 +38,14 @@ struct bl_request {
  * @va:         first pinned byte, set by pin()
  * @len:        pinned bytes, set by pin()
  * @page_size:  granularity, set by pin()
+ * @buffer_id:  CUDA's id of the allocation, set by pin() where it asks CUDA, else 0
  * @priv:       the provider's own, set by pin(), released by unpin()
  */
 struct bl_backing {
 	uint64_t va;
 	uint64_t len;
 	uint32_t page_size;
+	uint64_t buffer_id;
 	void *priv;
 };
 

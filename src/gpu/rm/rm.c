@@ -234,6 +234,7 @@ static int rm_pin(void *priv, const struct bl_request *req, struct bl_backing *b
 		free(pin);
 		return ret;
 	}
+	backing->buffer_id = ptr.buffer_id;
 	backing->priv = pin;
 	return 0;
 }

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#define log_fmt(fmt) "gpu/ce: " fmt
+#include "ce.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "copy/fence.h"
+#include "gpu/cuda_ptr.h"
+#include "util/log.h"
+
+#define FLAG_SIZE    4096
+#define MAX_ORDINALS 64
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct bl_ce *channels;
+static unsigned int nr_channels;
+static CUcontext primaries[MAX_ORDINALS]; /* retained for good: a channel must not lose its context */
+
+/* One bit per channel that has to read back before its next copy; the last one is shared by all later channels. */
+static _Atomic(uint64_t) must_flush = UINT64_MAX;
+static __thread bool flush_next = true; /* what this thread wrote before its first copy was not noted */
+
+void bl_ce_wrote(void)
+{
+	/* after the write: whoever flushes between the two flushes the write too */
+	if (atomic_load_explicit(&must_flush, memory_order_relaxed) != UINT64_MAX)
+		atomic_store_explicit(&must_flush, UINT64_MAX, memory_order_release);
+}
+
+void bl_ce_forget(void)
+{
+	pthread_mutex_init(&list_lock, NULL);
+	channels = NULL;
+	atomic_store(&must_flush, UINT64_MAX);
+	for (size_t i = 0; i < MAX_ORDINALS; i++)
+		primaries[i] = NULL;
+}
+
+static int primary_context(const struct bl_cuda *cuda, const struct bl_cuda_ptr *ptr, CUcontext *context_p)
+{
+	CUresult err = CUDA_SUCCESS;
+
+	if (ptr->ordinal >= MAX_ORDINALS)
+		return fail(EOPNOTSUPP, "device %d: only the first %d can be copied by ce", ptr->ordinal, MAX_ORDINALS);
+	pthread_mutex_lock(&list_lock);
+	if (!primaries[ptr->ordinal])
+		err = cuda->cuDevicePrimaryCtxRetain(&primaries[ptr->ordinal], ptr->device);
+	*context_p = primaries[ptr->ordinal];
+	pthread_mutex_unlock(&list_lock);
+	if (err)
+		return fail(bl_cuda_errno(err), "device %d: primary context: %s", ptr->ordinal, bl_cuda_strerror(err));
+	return 0;
+}
+
+int bl_ce_target_init(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_id, struct bl_ce_target *target)
+{
+	struct bl_cuda_ptr ptr;
+	CUcontext context;
+	int ret;
+
+	ret = bl_cuda_ptr_query(cuda, va, &ptr);
+	if (ret)
+		return ret;
+	if (buffer_id && ptr.buffer_id != buffer_id)
+		return fail(EINVAL, "va 0x%" PRIx64 ": the pinned memory was freed, other memory has its address", va);
+	context = ptr.context;
+	if (!context) {
+		ret = primary_context(cuda, &ptr, &context);
+		if (ret)
+			return ret;
+	}
+	target->device = ptr.device;
+	target->ordinal = ptr.ordinal;
+	target->context = context;
+	target->shared = !ptr.context;
+	target->asked = va;
+	target->buffer_id = ptr.buffer_id;
+	target->base = ptr.base;
+	target->size = ptr.size;
+	atomic_store(&target->ce, NULL);
+	return 0;
+}
+
+static bool is_pinned(const struct bl_cuda *cuda, const void *host)
+{
+	unsigned int type = 0;
+
+	return !cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t)host) &&
+	       type == CU_MEMORYTYPE_HOST;
+}
+
+bool bl_ce_pinned(const struct bl_cuda *cuda, const void *host, size_t len)
+{
+	return is_pinned(cuda, host) && is_pinned(cuda, (const char *)host + len - 1);
+}
+
+/* Memory that a context owns goes with it, and its BUFFER_ID is never given out again. */
+static bool holds(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_id)
+{
+	uint64_t id = 0;
+
+	return !cuda->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, va) && id == buffer_id;
+}
+
+static int host_alloc(const struct bl_cuda *cuda, size_t size, const char *what, void **addr_p)
+{
+	CUresult err = cuda->cuMemHostAlloc(addr_p, size, CU_MEMHOSTALLOC_PORTABLE);
+
+	if (err)
+		return fail(bl_cuda_errno(err), "%zu bytes of pinned memory for %s: %s", size, what,
+			    bl_cuda_strerror(err));
+	return 0;
+}
+
+/* The context is current. */
+static int fill_channel(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	void *flag = NULL;
+	CUresult err;
+	int ret;
+
+	err = cuda->cuStreamCreate(&ce->stream, CU_STREAM_NON_BLOCKING);
+	if (err)
+		return fail(bl_cuda_errno(err), "stream for copies: %s", bl_cuda_strerror(err));
+	ret = host_alloc(cuda, FLAG_SIZE, "a counter", &flag);
+	if (ret)
+		goto destroy_stream;
+	ce->flag = flag;
+	*ce->flag = 0;
+	err = cuda->cuPointerGetAttribute(&ce->sentinel, CU_POINTER_ATTRIBUTE_BUFFER_ID, (uintptr_t)flag);
+	if (err) {
+		ret = fail(bl_cuda_errno(err), "id of pinned memory: %s", bl_cuda_strerror(err));
+		goto free_flag;
+	}
+	ce->counts = cuda->cuStreamWriteValue32;
+	return 0;
+free_flag:
+	cuda->cuMemFreeHost(flag);
+destroy_stream:
+	cuda->cuStreamDestroy(ce->stream);
+	return ret;
+}
+
+static int new_channel(const struct bl_cuda *cuda, CUcontext context, struct bl_ce **ce_p)
+{
+	struct bl_ce *ce = calloc(1, sizeof(*ce));
+	int ret;
+
+	if (!ce)
+		return fail(ENOMEM, "channel: out of memory");
+	ret = fill_channel(cuda, ce);
+	if (ret) {
+		free(ce);
+		return ret;
+	}
+	pthread_mutex_init(&ce->lock, NULL);
+	ce->context = context;
+	ce->bit = nr_channels < 63 ? 1ULL << nr_channels : 1ULL << 63;
+	nr_channels++;
+	ce->next = channels;
+	channels = ce;
+	*ce_p = ce;
+	return 0;
+}
+
+/* A context may be at the address of one that was destroyed: what it left behind is unlinked, and never touched. */
+static void unlink_dead(const struct bl_cuda *cuda, CUcontext context)
+{
+	struct bl_ce **link = &channels;
+
+	while (*link) {
+		if ((*link)->context == context && !holds(cuda, (uintptr_t)(*link)->flag, (*link)->sentinel))
+			*link = (*link)->next;
+		else
+			link = &(*link)->next;
+	}
+}
+
+/* The target's context is current. */
+static int find_channel(const struct bl_cuda *cuda, struct bl_ce_target *target, struct bl_ce **ce_p)
+{
+	struct bl_ce *ce = atomic_load_explicit(&target->ce, memory_order_acquire);
+	int ret = 0;
+
+	/* memory of a context that is still there proves that its channel is; other memory proves nothing */
+	if (ce && (!target->shared || holds(cuda, (uintptr_t)ce->flag, ce->sentinel))) {
+		*ce_p = ce;
+		return 0;
+	}
+	pthread_mutex_lock(&list_lock);
+	unlink_dead(cuda, target->context);
+	for (ce = channels; ce && ce->context != target->context; ce = ce->next)
+		;
+	if (!ce)
+		ret = new_channel(cuda, target->context, &ce);
+	pthread_mutex_unlock(&list_lock);
+	if (ret)
+		return ret;
+	atomic_store_explicit(&target->ce, ce, memory_order_release);
+	*ce_p = ce;
+	return 0;
+}
+
+/*
+ * Program order: the CPU's writes to the mapping reach the GPU's memory before the engine looks. The fence empties the
+ * write-combining buffers; the answer to a load comes after the writes ahead of it. The load is left out when no copy
+ * wrote since the last one: it is a round trip to the GPU.
+ */
+static void flush(struct bl_ce *ce, const struct bl_ce_copy *copy)
+{
+	const volatile uint32_t *word;
+	uint64_t bits;
+
+	bl_fence_wc_store();
+	bits = atomic_load_explicit(&must_flush, memory_order_acquire);
+	if (!copy->mapped || (!(bits & ce->bit) && !flush_next))
+		return;
+	/* the bit goes first: a write that is noted from here on is flushed again */
+	if (ce->bit != 1ULL << 63)
+		atomic_fetch_and(&must_flush, ~ce->bit);
+	word = (const volatile uint32_t *)((uintptr_t)copy->mapped & ~(uintptr_t)3);
+	(void)*word;
+	bl_fence_wc_load();
+	flush_next = false;
+}
+
+static int run_locked(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
+{
+	if (ce->broken) {
+		/* whatever went wrong, a stream that is idle touches no memory any more */
+		if (cuda->cuStreamQuery(ce->stream))
+			return fail(ce->broken == ETIMEDOUT ? EBUSY : ce->broken,
+				    "an earlier copy in this context has not ended");
+		ce->broken = 0;
+	}
+	flush(ce, copy);
+	return bl_ce_move(cuda, ce, copy);
+}
+
+static int run_entered(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
+{
+	struct bl_ce *ce;
+	int ret;
+
+	ret = find_channel(cuda, copy->target, &ce);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&ce->lock);
+	if (!copy->pinned && !ce->ring)
+		ret = host_alloc(cuda, BL_CE_RING_SIZE, "staging", (void **)&ce->ring);
+	if (!ret)
+		ret = run_locked(cuda, ce, copy);
+	pthread_mutex_unlock(&ce->lock);
+	return ret;
+}
+
+static int enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_cuda_scope *scope)
+{
+	struct bl_cuda_ptr ptr = {
+		.va = target->asked,
+		.ordinal = target->ordinal,
+		.device = target->device,
+		.context = target->context,
+	};
+
+	if (!holds(cuda, target->asked, target->buffer_id))
+		return fail(EINVAL, "va 0x%" PRIx64 ": CUDA does not have the memory any more (freed, or its context "
+			    "destroyed)", target->asked);
+	return bl_cuda_enter(cuda, &ptr, scope);
+}
+
+int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
+{
+	const struct bl_ce_target *target = copy->target;
+	struct bl_cuda_scope scope;
+	int ret;
+
+	if (copy->va < target->base || copy->va + copy->len > target->base + target->size)
+		return fail(EOPNOTSUPP,
+			    "va 0x%" PRIx64 " len 0x%zx leaves the allocation at 0x%" PRIx64 " size 0x%" PRIx64
+			    ": only the CPU reaches the rest of the pin",
+			    copy->va, copy->len, target->base, target->size);
+	ret = enter(cuda, target, &scope);
+	if (ret)
+		return ret;
+	ret = run_entered(cuda, copy);
+	bl_cuda_leave(cuda, &scope);
+	return ret;
+}

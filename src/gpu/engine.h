@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* engine.h - which engine does a copy */
+#ifndef BL_GPU_ENGINE_H
+#define BL_GPU_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "copy/cpu.h"
+#include "copy/engine.h"
+#include "core.h"
+
+/* Smallest copy for which "auto" looks closer, by direction; one load on the way of all others. */
+extern _Atomic(size_t) bl_engine_from[BL_NR_DIRS];
+
+static inline bool bl_engine_large(enum bl_copy_dir dir, size_t len)
+{
+	return len >= atomic_load_explicit(&bl_engine_from[dir], memory_order_relaxed);
+}
+
+/**
+ * bl_engine_copy() - Copy with an engine other than plain "cpu"
+ * @id:     mapped pin
+ * @off:    bytes from its start; the range was found to be inside the mapping
+ * @host:   host memory
+ * @len:    bytes, > 0
+ * @dir:    direction
+ * @engine: who copies
+ *
+ * Return: as bl_copy().
+ */
+int bl_engine_copy(bl_pin_t id, uint64_t off, void *host, size_t len, enum bl_copy_dir dir, enum bl_engine engine);
+
+/* Count a copy for bl_engine_stats(); takes no lock. */
+void bl_engine_count(enum bl_engine engine, enum bl_copy_dir dir, size_t len);
+
+/**
+ * bl_edge_select() - Routines of a mapping that a compatibility library made
+ * @pin:     its pin
+ * @mapping: the mapping
+ * @cpu:     routines without GDRCOPY_ENGINE
+ *
+ * With GDRCOPY_ENGINE=auto or ce: routines that go through bl_engine_copy() and return positive error numbers; to be
+ * undone with bl_edge_drop().
+ * Return: @cpu, or the others; valid for ever.
+ */
+const struct bl_cpu_copy *bl_edge_select(bl_pin_t pin, const struct bl_mapping *mapping, const struct bl_cpu_copy *cpu);
+
+/* The mapping at @addr goes; harmless for those that bl_edge_select() left alone. */
+void bl_edge_drop(const void *addr);
+
+/* Whether these are routines of bl_edge_select() and not of the CPU. */
+bool bl_edge_is(const struct bl_cpu_copy *copy);
+
+/* Forget all that was inherited, in a child that starts anew. */
+void bl_engine_forget(void);
+void bl_edge_forget(void);
+void bl_calibrate_forget(void);
+
+/**
+ * bl_calibrate() - From which size on engine ce is faster than the CPU on a GPU
+ * @pin:    mapped pin whose memory is there; its @ce is known
+ * @dir:    direction
+ * @pinned: kind of host memory
+ *
+ * Measured once per GPU, on memory of its own, within 50 ms. Other threads do not wait for it.
+ * Return: bytes, SIZE_MAX when the CPU is always faster, cannot be told yet, or ce cannot be used.
+ */
+size_t bl_calibrate(struct bl_pin *pin, enum bl_copy_dir dir, bool pinned);
+
+#endif
