@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/*
+ * engine_copy: the engines of bl_copy() against each other and against bare CUDA copies, in one run. For each size,
+ * direction and kind of host memory all ways take turns, beginning with another one each round, so that what disturbs
+ * the machine for a while disturbs all of them.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "barlane.h"
+#include "common/device.h"
+#include "common/error.h"
+#include "common/json.h"
+#include "common/memory.h"
+#include "common/option.h"
+#include "common/stats.h"
+#include "copy_loops.h"
+#include "engine_copy.h"
+
+#define MAX_ROUNDS 400
+#define MIN_ROUNDS 9
+#define BUDGET_NS  60000000ULL /* per line, beyond the smallest number of rounds */
+#define GROUP	   16	       /* calls that are timed together, for short copies */
+#define GROUP_MAX  4096
+
+struct bench_engines bench;
+
+static CUstream stream;
+static const struct copy_loop *loads; /* the widest streaming loads of this CPU */
+
+static void must(int ok, const char *what)
+{
+	if (!ok)
+		tool_die("%s: %s", what, bl_last_error(NULL));
+}
+
+static void by_engine(enum bl_engine engine, enum bl_copy_dir dir, void *host, size_t len)
+{
+	must(!bl_copy(bench.pin, 0, host, len, dir, engine), "bl_copy");
+}
+
+static void by_way(enum way way, enum bl_copy_dir dir, void *host, size_t len)
+{
+	const struct bl_cuda *cu = bench.device.cu;
+	CUresult err = CUDA_SUCCESS;
+
+	switch (way) {
+	case WAY_CPU:
+		return by_engine(BL_ENGINE_CPU, dir, host, len);
+	case WAY_CE:
+		return by_engine(BL_ENGINE_CE, dir, host, len);
+	case WAY_AUTO:
+		return by_engine(BL_ENGINE_AUTO, dir, host, len);
+	case WAY_ASYNC:
+		err = dir == BL_COPY_TO ? cu->cuMemcpyHtoDAsync(bench.mem.ptr, host, len, stream) :
+					  cu->cuMemcpyDtoHAsync(host, bench.mem.ptr, len, stream);
+		if (!err)
+			err = cu->cuStreamSynchronize(stream);
+		break;
+	case WAY_SYNC:
+		err = dir == BL_COPY_TO ? cu->cuMemcpyHtoD(bench.mem.ptr, host, len) :
+					  cu->cuMemcpyDtoH(host, bench.mem.ptr, len);
+		break;
+	case WAY_LOADS:
+		loads->fn(host, bench.map, len);
+		break;
+	case NR_WAYS:
+		break;
+	}
+	if (err)
+		tool_die("bare CUDA copy: %s", bl_cuda_strerror(err));
+}
+
+static bool has_way(enum way way, const struct row *row)
+{
+	return way != WAY_LOADS || (row->dir == BL_COPY_FROM && loads && row->len >= 64);
+}
+
+static void fill(unsigned char *bytes, size_t len, unsigned int seed)
+{
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (unsigned char)(i * 13 + (i >> 8) + seed);
+}
+
+/* Each way moves other bytes than the one before it, and CUDA's synchronous copy is the judge. */
+static void verify(const struct row *row, void *host)
+{
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		if (!has_way(way, row))
+			continue;
+		fill(row->dir == BL_COPY_TO ? host : bench.check, row->len, way * 41 + 1);
+		if (row->dir == BL_COPY_FROM)
+			must(!bench.device.cu->cuMemcpyHtoD(bench.mem.ptr, bench.check, row->len), "cuMemcpyHtoD");
+		by_way(way, row->dir, host, row->len);
+		if (row->dir == BL_COPY_TO)
+			must(!bench.device.cu->cuMemcpyDtoH(bench.check, bench.mem.ptr, row->len), "cuMemcpyDtoH");
+		if (memcmp(host, bench.check, row->len))
+			tool_die("%s: wrong bytes at length %zu", way_names[way], row->len);
+	}
+}
+
+static double clock_ns(void)
+{
+	double samples[101];
+	struct tool_stats stats;
+
+	for (int i = 0; i < 101; i++) {
+		uint64_t start = tool_now_ns();
+
+		samples[i] = (double)(tool_now_ns() - start);
+	}
+	tool_stats_fill(samples, 101, &stats);
+	return stats.p50;
+}
+
+static double sample(enum way way, const struct row *row, void *host, double clock)
+{
+	int group = row->len <= GROUP_MAX ? GROUP : 1;
+	uint64_t start = tool_now_ns();
+
+	for (int i = 0; i < group; i++)
+		by_way(way, row->dir, host, row->len);
+	return ((double)(tool_now_ns() - start) - clock) / group;
+}
+
+static void measure(struct row *row, double clock)
+{
+	static double samples[NR_WAYS][MAX_ROUNDS];
+	void *host = row->pinned ? bench.pinned : bench.ordinary;
+	uint64_t end = tool_now_ns() + BUDGET_NS;
+	size_t rounds = 0;
+
+	verify(row, host);
+	while (rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || tool_now_ns() < end)) {
+		for (unsigned int i = 0; i < NR_WAYS; i++) {
+			enum way way = (enum way)((i + rounds) % NR_WAYS);
+
+			if (has_way(way, row))
+				samples[way][rounds] = sample(way, row, host, clock);
+		}
+		rounds++;
+	}
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		if (has_way(way, row))
+			tool_stats_fill(samples[way], rounds, &row->stats[way]);
+	}
+}
+
+static void set_up(int ordinal, size_t size)
+{
+	const struct bl_cuda *cu;
+	bl_ctx_t ctx;
+	void *addr = NULL;
+
+	if (tool_device_open(ordinal, &bench.device) ||
+	    tool_mem_alloc(&bench.device, TOOL_MEM_ALLOC, size, &bench.mem))
+		tool_die("%s", tool_why());
+	cu = bench.device.cu;
+	must(!bl_open(NULL, &ctx) && !bl_pin(ctx, bench.mem.ptr, size, 0, 0, 0, &bench.pin) &&
+		     !bl_map(ctx, bench.pin, size, BL_MAP_NONE, &addr),
+	     "pin and map");
+	bench.map = addr;
+	must(!cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	must(!cu->cuMemHostAlloc(&bench.pinned, size, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
+	bench.ordinary = aligned_alloc(4096, size);
+	bench.check = aligned_alloc(4096, size);
+	must(bench.ordinary && bench.check, "host memory");
+	memset(bench.ordinary, 1, size);
+	for (const struct copy_loop *loop = copy_loops_from; loop->name; loop++) {
+		if (loop->supported())
+			loads = loop;
+	}
+	/* calibration is not part of any copy that is timed */
+	by_engine(BL_ENGINE_AUTO, BL_COPY_FROM, bench.pinned, size);
+}
+
+static void usage(void)
+{
+	printf("usage: engine_copy [-d GPU] [-s SIZE] [--check] [--json FILE]\n"
+	       "Times bl_copy() with each engine, bare CUDA copies and plain streaming loads, up to SIZE bytes (16M).\n"
+	       "With --check the exit status is 1 when a target of docs/copy-engine.md is missed.\n");
+	exit(0);
+}
+
+static const struct option options[] = {
+	{ "check", no_argument, NULL, 'c' },
+	{ "json", required_argument, NULL, 'j' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void heading(double clock)
+{
+	struct utsname kernel;
+
+	uname(&kernel);
+	printf("# engine_copy %s kernel %s gpu %s%s loads %s clock %.0f ns; ways interleaved, p50 in ns\n",
+	       bl_version(), kernel.release, bench.device.name, bench.device.emulated ? " (emu)" : "", loads ? loads->name : "none",
+	       clock);
+	printf("# %8s %-5s %-8s", "bytes", "dir", "host");
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++)
+		printf(" %11s", way_names[way]);
+	printf("  target\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct json_object *lines = tool_json_array();
+	size_t size = 16UL << 20;
+	const char *json = NULL;
+	int ordinal = 0, check = 0, missed = 0, opt;
+	double clock;
+
+	while ((opt = getopt_long(argc, argv, "d:s:h", options, NULL)) != -1) {
+		if (opt == 'd')
+			ordinal = (int)tool_number("-d", optarg, 0, 63);
+		else if (opt == 's')
+			size = tool_number("-s", optarg, 64 << 10, 1UL << 30);
+		else if (opt == 'c')
+			check = 1;
+		else if (opt == 'j')
+			json = optarg;
+		else if (opt == 'h')
+			usage();
+		else
+			return 2;
+	}
+	set_up(ordinal, size);
+	clock = clock_ns();
+	heading(clock);
+	for (int what = 0; what < 4; what++) {
+		for (size_t len = 8; len <= size; len *= 2) {
+			struct row row = { .len = len, .dir = what < 2 ? BL_COPY_FROM : BL_COPY_TO,
+					   .pinned = what % 2 == 0 };
+
+			measure(&row, clock);
+			missed += row_show(&row);
+			tool_json_append(lines, row_json(&row));
+		}
+	}
+	printf("# %d targets missed\n", missed);
+	if (json && tool_json_write(lines, json))
+		tool_die("%s: cannot be written", json);
+	return check && missed;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* engine_copy.h - what engine_copy measures on, and its lines */
+#ifndef BENCH_ENGINE_COPY_H
+#define BENCH_ENGINE_COPY_H
+
+#include "barlane.h"
+#include "common/device.h"
+#include "common/memory.h"
+#include "common/stats.h"
+
+enum way {
+	WAY_CPU,   /* bl_copy(), BL_ENGINE_CPU */
+	WAY_CE,	   /* BL_ENGINE_CE */
+	WAY_AUTO,  /* BL_ENGINE_AUTO */
+	WAY_ASYNC, /* cuMemcpyDtoHAsync() or cuMemcpyHtoDAsync(), then cuStreamSynchronize() */
+	WAY_SYNC,  /* cuMemcpyDtoH() or cuMemcpyHtoD() */
+	WAY_LOADS, /* reads only: a plain loop of streaming loads */
+	NR_WAYS,
+};
+
+extern const char *const way_names[NR_WAYS];
+
+/**
+ * struct bench_engines - what is copied
+ * @device:   GPU
+ * @mem:      its memory
+ * @pin:      its pin, mapped
+ * @map:      the mapping
+ * @pinned:   host memory that CUDA pinned
+ * @ordinary: host memory
+ * @check:    host memory to compare with
+ */
+struct bench_engines {
+	struct tool_device device;
+	struct tool_mem mem;
+	bl_pin_t pin;
+	char *map;
+	void *pinned;
+	void *ordinary;
+	void *check;
+};
+
+extern struct bench_engines bench;
+
+/**
+ * struct row - one line of the result
+ * @len:    bytes
+ * @dir:    direction
+ * @pinned: kind of host memory
+ * @stats:  ns by way; p50 0 where it was not measured
+ */
+struct row {
+	size_t len;
+	enum bl_copy_dir dir;
+	bool pinned;
+	struct tool_stats stats[NR_WAYS];
+};
+
+/* Print a line with the targets that it misses; how many. */
+int row_show(const struct row *row);
+
+/* The same as JSON. */
+struct json_object *row_json(const struct row *row);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/* The lines of engine_copy, and the targets that docs/copy-engine.md states. */
+#include <stdio.h>
+
+#include "common/json.h"
+#include "engine_copy.h"
+
+#define KIB 1024UL
+#define MIB (1024UL * KIB)
+
+const char *const way_names[NR_WAYS] = { "cpu", "ce", "auto", "async+sync", "sync", "loads" };
+
+static int expect(int ok, const char *what)
+{
+	if (!ok)
+		printf(" MISSED: %s", what);
+	return !ok;
+}
+
+/* Reads into pinned memory: completion is polled, so that a copy ends earlier than cuStreamSynchronize() says. */
+static int check_read_pinned(const struct row *row, double by_auto)
+{
+	double bare = row->stats[WAY_ASYNC].p50;
+
+	if (row->len < 64 * KIB)
+		return 0;
+	if (row->len == 64 * KIB)
+		return expect(by_auto <= 0.95 * bare, "auto <= 0.95 async+sync");
+	return expect(by_auto <= bare, "auto <= async+sync");
+}
+
+static int check_read_ordinary(const struct row *row, double by_auto)
+{
+	double factor = row->len == 64 * KIB ? 6 : row->len == MIB ? 18 : row->len == 16 * MIB ? 20 : 0;
+	int missed;
+
+	if (!factor)
+		return 0;
+	missed = expect(row->stats[WAY_LOADS].p50 >= factor * by_auto, "auto 6, 18, 20 times as fast as loads");
+	return missed + expect(by_auto <= row->stats[WAY_SYNC].p50, "auto <= sync");
+}
+
+static int check_row(const struct row *row)
+{
+	double by_auto = row->stats[WAY_AUTO].p50, cpu = row->stats[WAY_CPU].p50, ce = row->stats[WAY_CE].p50;
+	double best = cpu < ce ? cpu : ce, slack = best * 0.1 > 50 ? best * 0.1 : 50;
+	int missed = expect(by_auto <= best + slack, "auto within 10 % or 50 ns of the best engine");
+
+	if (row->dir == BL_COPY_FROM)
+		return missed + (row->pinned ? check_read_pinned(row, by_auto) : check_read_ordinary(row, by_auto));
+	if (row->pinned && row->len == 16 * MIB)
+		missed += expect(by_auto <= 1.05 * row->stats[WAY_ASYNC].p50, "auto <= 1.05 async+sync");
+	return missed;
+}
+
+int row_show(const struct row *row)
+{
+	int missed;
+
+	printf("%10zu %-5s %-8s", row->len, row->dir == BL_COPY_TO ? "write" : "read",
+	       row->pinned ? "pinned" : "ordinary");
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		if (row->stats[way].p50 > 0)
+			printf(" %11.0f", row->stats[way].p50);
+		else
+			printf(" %11s", "-");
+	}
+	printf(" ");
+	missed = check_row(row);
+	printf("%s\n", missed ? "" : " ok");
+	fflush(stdout);
+	return missed;
+}
+
+struct json_object *row_json(const struct row *row)
+{
+	struct json_object *line = tool_json_object();
+
+	tool_json_int(line, "bytes", (int64_t)row->len);
+	tool_json_string(line, "dir", row->dir == BL_COPY_TO ? "write" : "read");
+	tool_json_bool(line, "pinned", row->pinned);
+	tool_json_bool(line, "emulated", bench.device.emulated);
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		struct json_object *stats;
+
+		if (row->stats[way].p50 <= 0)
+			continue;
+		stats = tool_json_object();
+		tool_json_double(stats, "min_ns", row->stats[way].min);
+		tool_json_double(stats, "p50_ns", row->stats[way].p50);
+		tool_json_double(stats, "p99_ns", row->stats[way].p99);
+		tool_json_add(line, way_names[way], stats);
+	}
+	return line;
+}
