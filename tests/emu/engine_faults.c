@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Engine ce when CUDA fails: the error says what happened, auto goes on with the CPU, and the next copy works. */
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -329,6 +331,57 @@ static void failed_calibration(void)
 	child_run(calibration_fails, "cuda.memcpy:1", NULL);
 }
 
+/* The flush reads the mapping: it is noticed as a fault of a mapping that nobody may read. */
+static void touched(int sig, siginfo_t *info, void *context)
+{
+	char *at = info->si_addr;
+
+	_exit(at >= map && at < map + SIZE ? 0 : 1);
+}
+
+/* Does not return where the copy reads the mapping. */
+static void copy_behind_closed_doors(enum bl_copy_dir dir)
+{
+	check_eq(mprotect(map, SIZE, PROT_NONE), 0);
+	check_eq(ce(pinned, 65536, dir), 0);
+	check_eq(mprotect(map, SIZE, PROT_READ | PROT_WRITE), 0);
+}
+
+static void without_writes(const void *arg)
+{
+	set_up();
+	check_eq(bl_copy_to(pin, map, ordinary, SIZE), 0);
+	check_eq(ce(pinned, 65536, BL_COPY_FROM), 0);
+	check_eq(bl_copy_from(pin, ordinary, map, SIZE), 0);
+	copy_behind_closed_doors(BL_COPY_FROM);
+	copy_behind_closed_doors(BL_COPY_TO);
+}
+
+/* @arg: how the CPU writes after a first copy by ce; NULL: before one */
+static void with_writes(const void *arg)
+{
+	struct sigaction action = { .sa_sigaction = touched, .sa_flags = SA_SIGINFO };
+
+	set_up();
+	if (arg)
+		check_eq(ce(pinned, 65536, BL_COPY_FROM), 0);
+	if (arg && !strcmp(arg, "native"))
+		check_eq(bl_copy(pin, 8, ordinary, 8, BL_COPY_TO, BL_ENGINE_CPU), 0);
+	else
+		check_eq(bl_copy_to(pin, map, ordinary, 8), 0);
+	sigaction(SIGSEGV, &action, NULL);
+	copy_behind_closed_doors(BL_COPY_FROM);
+	check(!"the mapping was not read");
+}
+
+static void flush_follows_writes(void)
+{
+	child_run(without_writes, NULL, NULL);
+	child_run(with_writes, NULL, NULL);
+	child_run(with_writes, "native", NULL);
+	child_run(with_writes, "plain", NULL);
+}
+
 static const struct tap_test tests[] = {
 	{ "a transfer that fails is EIO, and the next copy works", transfers },
 	{ "without pinned memory ce is ENOMEM and auto uses the CPU", no_pinned_memory },
@@ -343,6 +396,7 @@ static const struct tap_test tests[] = {
 	{ "freed memory is EINVAL for ce, and the CPU reaches it", freed_memory },
 	{ "beyond the allocation ce is EOPNOTSUPP and auto uses the CPU", beyond_the_allocation },
 	{ "a calibration that fails leaves the CPU", failed_calibration },
+	{ "the mapping is read back after writes, and only then", flush_follows_writes },
 };
 
 TAP_MAIN(tests)
