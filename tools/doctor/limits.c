@@ -32,7 +32,7 @@ void doctor_limit_files(struct doctor *doctor, const struct rlimit *limit, int o
 		status = DOCTOR_WARN;
 		cure = "ulimit -n 65536, or LimitNOFILE= of the service, for programs with many mappings";
 	}
-	doctor_add(doctor, status, "RLIMIT_NOFILE", cure, "%s (at most %s), %d open; each mapping takes a descriptor",
+	doctor_add(doctor, status, "RLIMIT_NOFILE", cure, "%s (at most %s), %d open; a pin or a mapping takes one or two",
 		   amount(limit->rlim_cur, soft, sizeof(soft)), amount(limit->rlim_max, hard, sizeof(hard)), open);
 }
 
