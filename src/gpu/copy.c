@@ -31,17 +31,9 @@ static __attribute__((noinline, cold)) int refuse(bl_pin_t pin, const void *addr
 /* Routines of the mapping that holds [addr, addr + len), NULL when there is none; in a forked child there is none. */
 static inline const struct bl_cpu_copy *find(bl_pin_t pin, const void *addr, size_t len)
 {
-	struct bl_view *view = bl_view_find(pin);
-	size_t map_len, off;
+	struct bl_view *view = bl_view_live(pin);
 
-	if (__builtin_expect(!view, 0))
-		return NULL;
-	/* pairs with the release in bl_view_show(): with the id come the fields it publishes */
-	if (__builtin_expect(atomic_load_explicit(&view->id, memory_order_acquire) != pin, 0))
-		return NULL;
-	off = (uintptr_t)addr - atomic_load_explicit(&view->addr, memory_order_relaxed);
-	map_len = atomic_load_explicit(&view->len, memory_order_relaxed);
-	if (__builtin_expect(off > map_len || len > map_len - off, 0))
+	if (__builtin_expect(!view || !bl_view_holds(view, addr, len), 0))
 		return NULL;
 	return atomic_load_explicit(&view->copy, memory_order_relaxed);
 }

@@ -37,7 +37,7 @@ void bl_view_show(uint64_t id, void *addr, size_t len, const struct bl_cpu_copy 
 	atomic_store_explicit(&view->addr, (uintptr_t)addr, memory_order_relaxed);
 	atomic_store_explicit(&view->len, len, memory_order_relaxed);
 	atomic_store_explicit(&view->copy, copy, memory_order_relaxed);
-	/* a copy that sees the handle sees the rest: pairs with the acquire in copy.c */
+	/* a copy that sees the handle sees the rest: pairs with the acquire in bl_view_live() */
 	atomic_store_explicit(&view->id, id, memory_order_release);
 }
 

@@ -9,6 +9,7 @@
 #define BL_GPU_VIEW_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,28 @@ static inline struct bl_view *bl_view_find(uint64_t id)
 		return NULL;
 	chunk = atomic_load_explicit(&bl_view_chunks[index / BL_VIEW_CHUNK], memory_order_acquire);
 	return __builtin_expect(chunk != NULL, 1) ? &chunk[index % BL_VIEW_CHUNK ^ BL_VIEW_SWIZZLE] : NULL;
+}
+
+/* Entry of a pin that is mapped, else NULL; in a forked child there is none. */
+static inline struct bl_view *bl_view_live(uint64_t id)
+{
+	struct bl_view *view = bl_view_find(id);
+
+	if (__builtin_expect(!view, 0))
+		return NULL;
+	/* pairs with the release in bl_view_show(): with the id come the fields it publishes */
+	if (__builtin_expect(atomic_load_explicit(&view->id, memory_order_acquire) != id, 0))
+		return NULL;
+	return view;
+}
+
+/* Whether [addr, addr + len) lies in the mapping of a live view. */
+static inline bool bl_view_holds(struct bl_view *view, const void *addr, size_t len)
+{
+	size_t off = (uintptr_t)addr - atomic_load_explicit(&view->addr, memory_order_relaxed);
+	size_t map_len = atomic_load_explicit(&view->len, memory_order_relaxed);
+
+	return __builtin_expect(off <= map_len && len <= map_len - off, 1);
 }
 
 #endif
