@@ -108,6 +108,8 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
 
 	if (!ret)
 		ret = check_prop(prop);
+	if (!ret)
+		ret = emu_cuda_fault("cuda.vmm", CUDA_ERROR_OUT_OF_MEMORY);
 	if (ret)
 		return ret;
 	if (!granularity || option < CU_MEM_ALLOC_GRANULARITY_MINIMUM || option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)

@@ -38,6 +38,8 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align, CUdevi
 {
 	CUresult ret = emu_enter();
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.vmm", CUDA_ERROR_OUT_OF_MEMORY);
 	if (ret)
 		return ret;
 	if (!ptr || !size || !emu_vmm_granular(size) || flags || align & (align - 1))
@@ -53,6 +55,8 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 	CUresult ret = emu_enter();
 	struct emu_node *node;
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.unmap", CUDA_ERROR_INVALID_VALUE);
 	if (ret)
 		return ret;
 	emu_lock();
@@ -95,6 +99,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t off, CUmemGenericAllocati
 	const struct emu_node *node;
 	struct emu_phys *phys;
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.vmm", CUDA_ERROR_OUT_OF_MEMORY);
 	if (ret)
 		return ret;
 	if (!size || !emu_vmm_granular(ptr) || !emu_vmm_granular(size) || flags)
@@ -150,6 +156,8 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 	CUresult ret = emu_enter();
 	struct emu_alloc *alloc;
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.unmap", CUDA_ERROR_INVALID_VALUE);
 	if (ret)
 		return ret;
 	emu_lock();
@@ -188,6 +196,8 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *des
 {
 	CUresult ret = emu_enter();
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.vmm", CUDA_ERROR_OUT_OF_MEMORY);
 	if (ret)
 		return ret;
 	if (!desc || !nr || !size)
