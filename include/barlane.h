@@ -239,6 +239,36 @@ BL_API int bl_copy_to(bl_pin_t pin, void *dst, const void *src, size_t len);
 BL_API int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len);
 
 /**
+ * bl_flush() - Wait until what this thread wrote to a mapping has reached the GPU's memory
+ * @pin: mapped pin
+ *
+ * A fence, and a load from the mapping that is answered behind the writes: one round trip to the GPU. Covers copies by
+ * the CPU and plain stores, of this thread. No system call, no lock, no allocation, no CUDA call. The caller keeps the
+ * mapping alive during the call. docs/memory-model.md says what a GPU thread may rely on afterwards.
+ * Return: 0, -EINVAL (stale or unmapped pin), -EACCES.
+ */
+BL_API int bl_flush(bl_pin_t pin);
+
+/**
+ * bl_publish() - Write data, then a flag that tells a GPU thread of it
+ * @pin:      mapped pin
+ * @data_dst: where the data goes, inside the mapping
+ * @data_src: host memory, any alignment
+ * @len:      bytes of data; 0: none, and @data_dst does not matter
+ * @flag_dst: where the flag goes, inside the same mapping, aligned to 8 bytes, outside the data
+ * @flag:     its new value
+ *
+ * A GPU thread that reads the flag with acquire at system scope and sees @flag also sees the data, and all that this
+ * thread stored before. The flag is one store of 8 bytes. Does not wait for either to arrive: no round trip. No system
+ * call, no lock, no allocation, no CUDA call. Threads may publish to one mapping at the same time, each to a flag of its
+ * own. The caller keeps the mapping alive during the call.
+ * Return: 0, -EINVAL (stale or unmapped pin, outside the mapping, alignment, flag in the data), -EOPNOTSUPP (mapping of
+ * libgdrapi with GDRCOPY_ENGINE), -EACCES; on an error nothing was written.
+ */
+BL_API int bl_publish(bl_pin_t pin, void *data_dst, const void *data_src, size_t len, uint64_t *flag_dst,
+		      uint64_t flag);
+
+/**
  * bl_copy() - Copy between host memory and mapped GPU memory with an engine of choice
  * @pin:    mapped pin
  * @off:    bytes from the start of the pin
