@@ -203,16 +203,43 @@ BL_API int bl_pin_info(bl_ctx_t ctx, bl_pin_t pin, struct bl_pin_info *info);
 BL_API int bl_map(bl_ctx_t ctx, bl_pin_t pin, size_t len, enum bl_map_type type, void **addr_p);
 
 /**
+ * bl_map_byte() - Map a pin from the byte on that was asked for
+ * @ctx:    the context that pinned it
+ * @pin:    from bl_pin(), not mapped
+ * @len:    bytes from the address that was given to bl_pin(), > 0, at most to the end of the pin
+ * @type:   wanted type, or BL_MAP_NONE
+ * @addr_p: receives the CPU address of the byte whose device address was given to bl_pin()
+ *
+ * As bl_map(), for addresses of any alignment. The mapping begins with the pin's first byte, which may lie before:
+ * bl_pin_info() and offsets of bl_copy() and bl_pin_find() count from there.
+ * Return: as bl_map(); and -EOPNOTSUPP where the address did not start on a page and provider gdrdrv serves, whose
+ * kernel module does not map such a pin.
+ */
+BL_API int bl_map_byte(bl_ctx_t ctx, bl_pin_t pin, size_t len, enum bl_map_type type, void **addr_p);
+
+/**
  * bl_unmap() - Remove a mapping
  * @ctx:  the context that pinned it
  * @pin:  mapped pin
- * @addr: from bl_map()
- * @len:  as given to bl_map()
+ * @addr: from bl_map() or bl_map_byte()
+ * @len:  as given there
  *
  * Return: 0, -EINVAL (not mapped, other address or length), -EBUSY (the kernel did not remove it: the handle counts as
  * unmapped, and the GPU memory stays allocated until the process ends), -EIO, -EACCES.
  */
 BL_API int bl_unmap(bl_ctx_t ctx, bl_pin_t pin, void *addr, size_t len);
+
+/**
+ * bl_pin_find() - Find the pin whose mapping holds a CPU address
+ * @addr:  any address
+ * @pin_p: receives the pin; of any context, and of libgdrapi too
+ * @off_p: receives the bytes from the start of the pin to @addr; may be NULL
+ *
+ * Walks the table of pins under its lock, O(n) in the largest number of pins that existed at a time: not for hot paths.
+ * The answer is true when it is given; the caller keeps others from unmapping for as long as it matters.
+ * Return: 0, -ENOENT (no mapping holds it; not logged), -EINVAL (@pin_p), -EACCES.
+ */
+BL_API int bl_pin_find(const void *addr, bl_pin_t *pin_p, uint64_t *off_p);
 
 /**
  * bl_copy_to() - Copy host memory to mapped GPU memory with the CPU

@@ -3,7 +3,7 @@
  * core.h - contexts and pins behind the handles of barlane.h
  *
  * Lock order: pin->lock, ctx->lock, table lock; provider locks below all of them. The table lock guards the handle
- * tables and is held for a few instructions only; a reference taken under it keeps an object alive afterwards.
+ * tables and the views, and is held for a moment only, but for bl_pin_find(); a reference taken under it keeps an object alive afterwards.
  * Copies take none of them, see copy.c.
  */
 #ifndef BL_GPU_CORE_H
@@ -50,8 +50,10 @@ struct bl_ctx {
  * @ops:      provider that pinned it
  * @lock:     guards what follows
  * @backing:  the provider's view
- * @page_off: offset of the requested address in its page; a pin where it is not 0 cannot be mapped
+ * @asked:    requested address
+ * @page_off: offset of the requested address in its page; bl_map() refuses a pin where it is not 0
  * @mapping:  addr is NULL while there is none
+ * @shown:    offset in the mapping of the address that the caller was given
  * @cpu:      routines of the mapping
  * @ce:       what engine ce knows of the memory, once @ce_known
  * @ce_known: set once, with release
@@ -66,8 +68,10 @@ struct bl_pin {
 	const struct bl_provider_ops *ops;
 	pthread_mutex_t lock;
 	struct bl_backing backing;
+	uint64_t asked;
 	uint64_t page_off;
 	struct bl_mapping mapping;
+	size_t shown;
 	const struct bl_cpu_copy *cpu;
 	struct bl_ce_target ce;
 	_Atomic(bool) ce_known;
@@ -88,7 +92,7 @@ extern _Atomic(bool) bl_maps_mixed;
  */
 extern _Atomic(bool) bl_copies_followed;
 void bl_copies_note(void);
-void bl_maps_count(enum bl_map_type type, int change);
+void bl_maps_count(enum bl_map_type type, int change); /* under the table lock */
 void bl_maps_forget(void);
 
 /* Refuse a forked child: -EACCES with the reason, else 0. */

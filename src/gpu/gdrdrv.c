@@ -291,6 +291,7 @@ static int gdrdrv_times(void *priv, struct bl_backing *backing, uint64_t *cycles
 
 const struct bl_provider_ops bl_provider_gdrdrv = {
 	.name = "gdrdrv",
+	.from_page = true,
 	.probe = gdrdrv_probe,
 	.open = gdrdrv_open,
 	.close = gdrdrv_close,

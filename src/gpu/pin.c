@@ -172,6 +172,7 @@ static int pin_range(struct bl_ctx *ctx, const struct bl_request *req, bl_pin_t 
 	ret = pin->ops->pin(ctx->priv, req, &pin->backing);
 	if (ret)
 		goto put;
+	pin->asked = req->va;
 	pin->page_off = req->va & (pin->backing.page_size - 1);
 	ret = publish(ctx, pin, pin_p);
 	if (ret)
@@ -233,11 +234,14 @@ int bl_pin_destroy(struct bl_pin *pin)
 	}
 	pin->dead = true;
 	/* first what copies find, so that none starts on a mapping that goes away */
+	bl_table_lock();
 	bl_view_hide(pin->id);
+	if (pin->mapping.addr)
+		bl_maps_count(pin->mapping.type, -1);
+	bl_table_unlock();
 	forget_pin(pin);
 	if (pin->mapping.addr) {
 		bl_edge_drop(pin->mapping.addr);
-		bl_maps_count(pin->mapping.type, -1);
 		err = pin->ops->unmap(priv, &pin->backing, &pin->mapping);
 		pin->mapping = (struct bl_mapping){ 0 };
 	}

@@ -10,6 +10,7 @@
 #ifndef BL_GPU_PROVIDER_H
 #define BL_GPU_PROVIDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,6 +65,7 @@ struct bl_mapping {
 /**
  * struct bl_provider_ops - operations of a provider
  * @name:     as in BARLANE_PROVIDER
+ * @from_page: maps only what was pinned from the start of a page, see bl_map_byte()
  * @probe:    whether it can serve; fills @info but for the name; makes no CUDA call
  * @open:     start serving a context; sets *@priv_p to what the other operations get
  * @close:    end serving a context, which has no pins left
@@ -79,6 +81,7 @@ struct bl_mapping {
  */
 struct bl_provider_ops {
 	const char *name;
+	bool from_page;
 	int (*probe)(struct bl_provider_info *info);
 	int (*open)(void **priv_p);
 	void (*close)(void *priv);

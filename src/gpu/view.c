@@ -45,3 +45,21 @@ void bl_view_hide(uint64_t id)
 {
 	atomic_store_explicit(&bl_view_find(id)->id, 0, memory_order_release);
 }
+
+uint64_t bl_view_at(const void *addr, uint64_t *off_p)
+{
+	struct bl_view *chunk, *view;
+	uint64_t id;
+
+	for (size_t i = 0; i < BL_VIEW_CHUNKS; i++) {
+		chunk = atomic_load_explicit(&bl_view_chunks[i], memory_order_acquire);
+		for (view = chunk; chunk && view < chunk + BL_VIEW_CHUNK; view++) {
+			id = atomic_load_explicit(&view->id, memory_order_relaxed);
+			if (!id || !bl_view_holds(view, addr, 1))
+				continue;
+			*off_p = (uintptr_t)addr - atomic_load_explicit(&view->addr, memory_order_relaxed);
+			return id;
+		}
+	}
+	return 0;
+}

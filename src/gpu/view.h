@@ -44,11 +44,14 @@ extern _Atomic(struct bl_view *) bl_view_chunks[BL_VIEW_CHUNKS];
 /* Make sure that a handle has its entry; the caller holds the handle table's lock. 0 or -ENOMEM. */
 int bl_view_reserve(uint64_t id);
 
-/* Let copies find a mapping. */
+/* Let copies find a mapping; the caller holds the handle table's lock, as for bl_view_hide(). */
 void bl_view_show(uint64_t id, void *addr, size_t len, const struct bl_cpu_copy *copy);
 
 /* Keep new copies from finding it. */
 void bl_view_hide(uint64_t id);
+
+/* Pin whose mapping holds an address, and the offset in it; 0 when there is none. Under the handle table's lock. */
+uint64_t bl_view_at(const void *addr, uint64_t *off_p);
 
 /* Entry of a handle, NULL when there can be none. */
 static inline struct bl_view *bl_view_find(uint64_t id)
