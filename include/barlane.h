@@ -132,7 +132,7 @@ BL_API const char *bl_last_error(int *code_p);
 BL_API int bl_open(const char *provider, bl_ctx_t *ctx_p);
 
 /**
- * bl_close() - Close a context; unmaps and unpins what is left on it
+ * bl_close() - Close a context; unmaps, unpins and frees what is left on it
  * @ctx: from bl_open()
  *
  * In a forked child it only closes the child's copies of descriptors.
@@ -173,7 +173,7 @@ BL_API int bl_pin(bl_ctx_t ctx, uint64_t va, size_t len, uint32_t flags, uint64_
  * @ctx: the context that pinned it
  * @pin: from bl_pin(); invalid afterwards
  *
- * Return: 0, -EINVAL, -EIO, -EACCES.
+ * Return: 0, -EINVAL (also a pin of bl_alloc(), which bl_free() takes), -EIO, -EACCES.
  */
 BL_API int bl_unpin(bl_ctx_t ctx, bl_pin_t pin);
 
@@ -240,6 +240,47 @@ BL_API int bl_unmap(bl_ctx_t ctx, bl_pin_t pin, void *addr, size_t len);
  * Return: 0, -ENOENT (no mapping holds it; not logged), -EINVAL (@pin_p), -EACCES.
  */
 BL_API int bl_pin_find(const void *addr, bl_pin_t *pin_p, uint64_t *off_p);
+
+/**
+ * struct bl_alloc - GPU memory that the CPU reaches from birth
+ * @va:   device address, multiple of BL_GPU_PAGE_SIZE
+ * @addr: CPU address of the same byte
+ * @size: bytes; the request rounded up to the driver's granularity (2 MiB on current GPUs)
+ * @pin:  its pin, mapped as a whole; for bl_copy_to() and all others, and for bl_free()
+ */
+struct bl_alloc {
+	uint64_t va;
+	void *addr;
+	size_t size;
+	bl_pin_t pin;
+};
+
+/**
+ * bl_alloc() - Allocate GPU memory, pinned and mapped
+ * @ctx:    from bl_open()
+ * @device: CUDA ordinal of the GPU; cuInit() was called
+ * @size:   bytes, > 0
+ * @out:    receives the memory
+ *
+ * The memory is VMM memory that can be exported (POSIX descriptor), readable and writable by its GPU, in no CUDA
+ * context, not cleared. cuMemRetainAllocationHandle() gives a handle of it. It lives until bl_free() or bl_close(). May
+ * block as the first bl_pin() does. Needs no current context; leaves the thread's, and stream captures, alone.
+ * Return: 0, -EINVAL (stale context, size 0, no @out), -ENODEV (no such device, CUDA not initialised), -EOPNOTSUPP (no
+ * CUDA, no exportable VMM memory, or the provider cannot pin it), -ENOMEM (GPU memory or BAR1 exhausted), or as
+ * bl_pin() and bl_map(). On an error nothing is left behind.
+ */
+BL_API int bl_alloc(bl_ctx_t ctx, int device, size_t size, struct bl_alloc *out);
+
+/**
+ * bl_free() - Give memory of bl_alloc() back: unmap, unpin, free
+ * @ctx: the context that allocated it
+ * @pin: from bl_alloc(); invalid afterwards, and so are both addresses
+ *
+ * Work of the GPU that uses the memory must have ended. Take this call and not bl_unpin(), which refuses such a pin.
+ * Return: 0, -EINVAL (stale, of another context, not from bl_alloc()), -EBUSY (the kernel did not remove the mapping:
+ * the memory stays allocated until the process ends), -EIO, -EACCES. The pin is gone but for -EINVAL and -EACCES.
+ */
+BL_API int bl_free(bl_ctx_t ctx, bl_pin_t pin);
 
 /**
  * bl_copy_to() - Copy host memory to mapped GPU memory with the CPU

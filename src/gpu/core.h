@@ -17,6 +17,7 @@
 #include "copy/cpu.h"
 #include "provider.h"
 #include "util/slots.h"
+#include "vmm.h"
 
 /**
  * struct bl_ctx - an open context
@@ -57,6 +58,7 @@ struct bl_ctx {
  * @cpu:      routines of the mapping
  * @ce:       what engine ce knows of the memory, once @ce_known
  * @ce_known: set once, with release
+ * @vmm:      memory that goes when the pin goes; size 0: it is the caller's
  * @dead:     unpinned; calls that still hold a reference fail
  * @next:     in ctx->pins, under ctx->lock
  * @prev:     likewise
@@ -75,6 +77,7 @@ struct bl_pin {
 	const struct bl_cpu_copy *cpu;
 	struct bl_ce_target ce;
 	_Atomic(bool) ce_known;
+	struct bl_vmm vmm;
 	bool dead;
 	struct bl_pin *next;
 	struct bl_pin *prev;
@@ -125,7 +128,7 @@ void bl_pin_put(struct bl_pin *pin);
 void bl_table_lock(void);
 void bl_table_unlock(void);
 
-/* Unmap and unpin; under no lock. -EINVAL when somebody else did it first. */
+/* Unmap, unpin, free what bl_alloc() made; under no lock. -EINVAL when somebody else did it first. */
 int bl_pin_destroy(struct bl_pin *pin);
 
 /* Forget all that was inherited, in a child that starts anew. */

@@ -246,20 +246,29 @@ int bl_pin_destroy(struct bl_pin *pin)
 		pin->mapping = (struct bl_mapping){ 0 };
 	}
 	ret = pin->ops->unpin(priv, &pin->backing);
+	if (!err)
+		err = ret;
+	/* under a mapping that could not be removed the memory stays */
+	if (pin->vmm.size && err != -EBUSY)
+		ret = bl_vmm_free(&pin->vmm);
 	pthread_mutex_unlock(&pin->lock);
 	bl_pin_put(pin); /* the handle's reference */
-	return ret ? ret : err;
+	return err ? err : ret;
 }
 
 int bl_unpin(bl_ctx_t ctx_id, bl_pin_t id)
 {
 	struct bl_pin *pin = NULL;
+	bool own;
 	int ret;
 
 	ret = bl_pin_get(ctx_id, id, &pin);
 	if (ret)
 		return ret;
-	ret = bl_pin_destroy(pin);
+	pthread_mutex_lock(&pin->lock);
+	own = pin->vmm.size;
+	pthread_mutex_unlock(&pin->lock);
+	ret = own ? fail(EINVAL, "unpin: the memory was made by bl_alloc(): bl_free() takes it") : bl_pin_destroy(pin);
 	bl_pin_put(pin);
 	return ret;
 }
