@@ -221,6 +221,8 @@ static void flush(struct bl_ce *ce, const struct bl_ce_copy *copy)
 	if (ce->bit != 1ULL << 63)
 		atomic_fetch_and(&must_flush, ~ce->bit);
 	word = (const volatile uint32_t *)((uintptr_t)copy->mapped & ~(uintptr_t)3);
+	/* a store fence alone would let the load go ahead of the stores */
+	bl_fence_full();
 	(void)*word;
 	bl_fence_wc_load();
 	flush_next = false;

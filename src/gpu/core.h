@@ -3,7 +3,8 @@
  * core.h - contexts and pins behind the handles of barlane.h
  *
  * Lock order: pin->lock, ctx->lock, table lock; provider locks below all of them. The table lock guards the handle
- * tables and the views, and is held for a moment only, but for bl_pin_find(); a reference taken under it keeps an object alive afterwards.
+ * tables and the views, and is held for a moment only, but for bl_pin_find(); a reference taken under it keeps an object
+ * alive afterwards.
  * Copies take none of them, see copy.c.
  */
 #ifndef BL_GPU_CORE_H
