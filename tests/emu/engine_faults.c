@@ -157,6 +157,8 @@ static void while_waiting(const void *arg)
 	check_eq(ce(pinned, 65536, BL_COPY_FROM), -EIO);
 	check_has(bl_last_error(NULL), "CUDA_ERROR_LAUNCH_FAILED");
 	check_eq(world.fault(""), 0);
+	/* until that copy has ended, which may be now or later, others are refused */
+	check_eq(world.cuda->cuCtxSynchronize(), CUDA_SUCCESS);
 	must_work();
 }
 
