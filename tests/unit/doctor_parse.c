@@ -40,6 +40,7 @@ static void a_gpu_says_which_node_is_its_own(void)
 	minor = 99;
 	check_eq(doctor_minor_parse("Device Minor: x\n", &minor), -EINVAL);
 	check_eq(doctor_minor_parse("Device Minor: -1\n", &minor), -EINVAL);
+	check_eq(doctor_minor_parse("Device Minor:\r-1\n", &minor), -EINVAL); /* found by fuzzing */
 	check_eq(doctor_minor_parse("Device Minor: 1x\n", &minor), -EINVAL);
 	check_eq(doctor_minor_parse("Device Minor:\n", &minor), -EINVAL);
 	check_eq(doctor_minor_parse("Old Device Minor: 1\n", &minor), -EINVAL);

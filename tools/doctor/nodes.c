@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Device nodes: there, of the right kind, and open to this process. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -22,7 +23,8 @@ int doctor_minor_parse(const char *text, unsigned int *minor_p)
 		return -EINVAL;
 	at += strlen(key);
 	at += strspn(at, " \t");
-	if (sscanf(at, "%7u%n", &minor, &end) != 1 || *at == '-' || *at == '+' || (at[end] && at[end] != '\n'))
+	/* sscanf itself would skip any white space, and take a sign */
+	if (!isdigit((unsigned char)*at) || sscanf(at, "%7u%n", &minor, &end) != 1 || (at[end] && at[end] != '\n'))
 		return -EINVAL;
 	*minor_p = minor;
 	return 0;
