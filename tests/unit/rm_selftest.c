@@ -36,20 +36,45 @@ static int vmm(void)
 	return rm_selftest_vmm(conn, gpu, fake_cuda_table());
 }
 
+static bool same_places(const struct rm_blob_layout *a, const struct rm_blob_layout *b)
+{
+	return a->size == b->size && a->pages == b->pages && a->offset == b->offset && a->client == b->client &&
+	       a->memory == b->memory;
+}
+
 static void the_measured_layout_is_learned_once(void)
 {
 	struct rm_blob_layout layout;
 
 	begin();
 	check_eq(plain(&layout), 0);
-	check(!memcmp(&layout, &rm_blob_measured, sizeof(layout)));
+	check(same_places(&layout, &rm_blob_measured) && layout.owner);
 	check_eq(fake_cuda.nr_allocs, 3);
 	memset(&layout, 0, sizeof(layout));
 	fake_trace_begin();
 	check_eq(plain(&layout), 0);
 	fake_trace_expect((const char *const[]){""}, 0);
-	check(!memcmp(&layout, &rm_blob_measured, sizeof(layout)));
+	check(same_places(&layout, &rm_blob_measured) && layout.owner);
 	check_eq(fake_cuda.nr_allocs, 3);
+	end();
+}
+
+static void memory_of_another_client_is_refused(void)
+{
+	struct rm_blob_layout layout;
+	struct rm_target target;
+	struct bl_cuda_ptr ptr;
+	CUdeviceptr va;
+
+	begin();
+	check_eq(plain(&layout), 0);
+	check_eq(fake_cuda_table()->cuMemAlloc(&va, 2 << 20), 0);
+	check_eq(bl_cuda_ptr_query(fake_cuda_table(), va, &ptr), 0);
+	check_eq(rm_target_plain(conn, gpu, fake_cuda_table(), &layout, &ptr, &target), 0);
+	check_eq(rm_target_free(conn, gpu, &target), 0);
+	layout.owner++;
+	check_eq(rm_target_plain(conn, gpu, fake_cuda_table(), &layout, &ptr, &target), -EPROTO);
+	check_has(bl_last_error(NULL), "names client");
 	end();
 }
 
@@ -68,7 +93,7 @@ static void another_layout_is_learned(void)
 		begin();
 		fake_cuda.layout = layouts[i];
 		check_eq(plain(&layout), 0);
-		check(!memcmp(&layout, &layouts[i], sizeof(layout)));
+		check(same_places(&layout, &layouts[i]) && layout.owner);
 		end();
 	}
 }
@@ -194,6 +219,7 @@ static void forgetting_tests_again(void)
 
 static const struct tap_test tests[] = {
 	{"the measured layout is learned once", the_measured_layout_is_learned_once},
+	{"memory of another client is refused", memory_of_another_client_is_refused},
 	{"another layout is learned", another_layout_is_learned},
 	{"a blob that names other memory is not trusted", a_blob_that_names_other_memory_is_not_trusted},
 	{"bytes that do not arrive are noticed", bytes_that_do_not_arrive_are_noticed},

@@ -75,7 +75,8 @@ static bool fits(const struct rm_blob_layout *layout, const struct rm_sample *sa
 
 static bool same(const struct rm_blob_layout *a, const struct rm_blob_layout *b)
 {
-	return !memcmp(a, b, sizeof(*a));
+	return a->size == b->size && a->pages == b->pages && a->offset == b->offset && a->client == b->client &&
+	       a->memory == b->memory;
 }
 
 /* Words that are apart from each other; the size takes two. */

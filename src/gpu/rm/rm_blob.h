@@ -21,6 +21,7 @@
  * @offset:  u32, offset of the allocation in the object, bytes
  * @client:  u32, handle of the RM client that owns the object
  * @memory:  u32, handle of the object
+ * @owner:   the client that all allocations of this process had when the layout was proved; 0 while it is not
  */
 struct rm_blob_layout {
 	uint8_t size;
@@ -28,6 +29,7 @@ struct rm_blob_layout {
 	uint8_t offset;
 	uint8_t client;
 	uint8_t memory;
+	uint32_t owner;
 };
 
 /**

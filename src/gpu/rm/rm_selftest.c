@@ -146,7 +146,11 @@ static int learn(const struct rm_conn *conn, struct rm_gpu *gpu, const struct bl
 		ret = check_layout(conn, gpu, cuda, stream, &layouts[i], way);
 		bl_fail_hush(-1);
 		if (!ret) {
+			struct rm_blob blob;
+
+			rm_blob_read(&layouts[i], samples[0].bytes, &blob);
 			way->layout = layouts[i];
+			way->layout.owner = blob.client;
 			return 0;
 		}
 		if (!first || !wrong_layout(ret)) {

@@ -72,6 +72,9 @@ int rm_target_plain(const struct rm_conn *conn, struct rm_gpu *gpu, const struct
 			    "va 0x%" PRIx64 ": IPC blob says size 0x%" PRIx64 " offset 0x%x object size 0x%" PRIx64
 			    ", CUDA says size 0x%" PRIx64,
 			    ptr->va, blob.size, blob.offset, blob.object_size, ptr->size);
+	if (layout->owner && blob.client != layout->owner)
+		return fail(EPROTO, "va 0x%" PRIx64 ": IPC blob names client 0x%x, this process' memory is that of 0x%x",
+			    ptr->va, blob.client, layout->owner);
 	target->va = ptr->base - blob.offset;
 	target->size = blob.object_size;
 	ret = rm_dup(conn, gpu->device, blob.client, blob.memory, &target->memory);
