@@ -3,8 +3,9 @@
  * ce.h - engine "ce": copies by the GPU's copy engine
  *
  * Each context that is copied in gets one channel, at its first copy: a private non-blocking stream, a word in pinned
- * memory that the GPU counts up behind each transfer, and a ring of pinned chunks for ordinary host memory. Channels
- * are never freed: a context takes its stream and memory with it, and the struct stays so that a look at it is safe.
+ * memory that the GPU counts up behind each transfer, a landing area in which short reads are watched arriving, and a
+ * ring of pinned chunks for ordinary host memory. Channels are never freed: a context takes its stream and memory with
+ * it, and the struct stays so that a look at it is safe.
  *
  * Locks: the list's lock for finding and making channels, then the channel's for the length of a copy. Both are below
  * pin->lock and the table lock.
@@ -19,21 +20,8 @@
 #include "barlane.h"
 #include "cuda.h"
 
-#define BL_CE_SLOTS	 4U
-#define BL_CE_SLOT_SIZE	 (512UL << 10)
-#define BL_CE_RING_SIZE	 (BL_CE_SLOTS * BL_CE_SLOT_SIZE)
-#define BL_CE_MIN_CHUNK	 (16UL << 10)
-#define BL_CE_NR_CLASSES 4U
-
-/**
- * struct bl_ce_shape - how a copy of ordinary memory goes through the ring; decides on speed only
- * @chunk:  bytes per transfer, at most BL_CE_SLOT_SIZE
- * @stream: host side of reads is written with streaming stores
- */
-struct bl_ce_shape {
-	_Atomic(uint32_t) chunk;
-	_Atomic(bool) stream;
-};
+#define BL_CE_RING_SIZE (4UL << 20)
+#define BL_CE_LAND_SIZE (256UL << 10)
 
 /**
  * struct bl_ce - the channel of a context
@@ -48,6 +36,12 @@ struct bl_ce_shape {
  * @counts:   the GPU can write @flag
  * @broken:   positive errno value: a transfer did not end, nothing more is submitted
  * @ring:     BL_CE_RING_SIZE bytes of pinned memory, NULL before their first use
+ * @ring_next: where in the ring the next copy begins. What was read lately is in the CPU's own cache, which slows the
+ *            GPU's writes down, so all of the ring takes turns
+ * @land:     landing area of BL_CE_LAND_SIZE bytes of pinned memory, NULL before its first use; see copy/arrive.h
+ * @land_next: where in it the next copy lands, for the same reason
+ * @mark:     what the words of @land are between copies
+ * @unclean:  some of them are not
  */
 struct bl_ce {
 	struct bl_ce *next;
@@ -61,6 +55,11 @@ struct bl_ce {
 	bool counts;
 	int broken;
 	unsigned char *ring;
+	size_t ring_next;
+	unsigned char *land;
+	size_t land_next;
+	uint32_t mark;
+	bool unclean;
 };
 
 /**
@@ -134,9 +133,6 @@ bool bl_ce_pinned(const struct bl_cuda *cuda, const void *host, size_t len);
  */
 int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy);
 
-/* How ordinary memory of that many bytes is copied. */
-struct bl_ce_shape *bl_ce_shape(size_t len);
-
 /**
  * bl_ce_wrote() - Note that the CPU wrote to a mapping
  *
@@ -152,6 +148,24 @@ void bl_ce_forget(void);
  * Between the two functions of a copy: ce.c has the channel's context entered and its lock held, ce_move.c moves bytes.
  */
 int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy);
+
+/* Whether a copy is watched arriving, and so needs @land. */
+bool bl_ce_lands(const struct bl_ce_copy *copy);
+
+/**
+ * struct bl_ce_wait - a wait that is under way; all zero at first
+ * @polls: looks at the counter
+ * @end:   deadline
+ * @next:  when to look for a device error
+ */
+struct bl_ce_wait {
+	unsigned int polls;
+	uint64_t end;
+	uint64_t next;
+};
+
+/* One look whether a transfer is complete. 0: it is, -EAGAIN: look again, else an error. */
+int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struct bl_ce_wait *wait);
 
 /* Wait for a transfer that was submitted to this channel; its lock is held. */
 int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq);

@@ -1,152 +1,55 @@
 // SPDX-License-Identifier: MIT
-/* The transfers of one copy, and waiting for them. The channel's context is current, its lock is held. */
+/* The transfers of one copy. The channel's context is current, its lock is held. */
 #define log_fmt(fmt) "gpu/ce: " fmt
 #include "ce.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "copy/arrive.h"
 #include "copy/cpu.h"
 #include "util/log.h"
 
 /* A transfer is at most this long, so that one deadline does for all of them. */
 #define MAX_DIRECT (1UL << 30)
 
-#define DEFAULT_TIMEOUT_MS 10000UL
-#define QUERY_NS	   100000U /* between looks for a device error while the counter is polled */
-#define EAGER_POLLS	   4096U
+#define MAX_DEPTH 8U /* transfers of one copy that are under way */
 
-static struct bl_ce_shape shapes[BL_CE_NR_CLASSES] = {
-	{ 64U << 10, false },
-	{ 128U << 10, false },
-	{ 512U << 10, false },
-	{ 256U << 10, true },
+/* Reads up to this long are watched arriving: measured, the longest for which that is faster. */
+#define LAND_PINNED (32UL << 10)
+#define LAND_OTHER  (128UL << 10)
+
+/**
+ * struct shape - how a copy of ordinary memory goes through the ring; decides on speed only
+ * @from:   for copies of this many bytes and more
+ * @chunk:  bytes per transfer, a fraction of BL_CE_RING_SIZE
+ * @stream: host side of reads is written with streaming stores
+ *
+ * Measured on an H200, see docs/copy-engine.md: each transfer adds 2 us of the CPU's time to submit it and 4 us on the
+ * GPU to report it.
+ */
+struct shape {
+	size_t from;
+	uint32_t chunk;
+	bool stream;
 };
 
-struct bl_ce_shape *bl_ce_shape(size_t len)
+static const struct shape shapes[] = {
+	{ 8UL << 20, 1U << 20, true },
+	{ 2UL << 20, 512U << 10, true },
+	{ 1UL << 20, 256U << 10, false },
+	{ 256UL << 10, 128U << 10, false },
+	{ 0, 256U << 10, false },
+};
+
+static const struct shape *shape_of(size_t len)
 {
-	if (len <= 128UL << 10)
-		return &shapes[0];
-	if (len <= 512UL << 10)
-		return &shapes[1];
-	return len < 4UL << 20 ? &shapes[2] : &shapes[3];
-}
+	const struct shape *shape = shapes;
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t timeout_ns;
-
-static void read_timeout(void)
-{
-	const char *text = getenv("BARLANE_CE_TIMEOUT_MS");
-	unsigned long ms = DEFAULT_TIMEOUT_MS;
-	char *end = NULL;
-
-	if (text && *text) {
-		errno = 0;
-		ms = strtoul(text, &end, 10);
-		if (*end || !ms || errno || ms > 86400000) {
-			log_warn("BARLANE_CE_TIMEOUT_MS %s ignored: not a number of milliseconds", text);
-			ms = DEFAULT_TIMEOUT_MS;
-		}
-	}
-	timeout_ns = ms * 1000000;
-}
-
-static uint64_t deadline(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, read_timeout);
-	return now_ns() + timeout_ns;
-}
-
-static void relax(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
-/* Acquire: the bytes of a transfer are there when its number is. */
-static bool counted(const struct bl_ce *ce, uint32_t seq)
-{
-	return ce->counts && (int32_t)(__atomic_load_n(ce->flag, __ATOMIC_ACQUIRE) - seq) >= 0;
-}
-
-/* 0: all is done, -EAGAIN: not yet, else an error. */
-static int query(const struct bl_cuda *cuda, struct bl_ce *ce)
-{
-	CUresult err = cuda->cuStreamQuery(ce->stream);
-
-	if (err == CUDA_ERROR_NOT_READY)
-		return -EAGAIN;
-	if (!err)
-		return 0;
-	ce->broken = bl_cuda_errno(err);
-	return fail(ce->broken, "waiting for a copy: %s", bl_cuda_strerror(err));
-}
-
-int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq)
-{
-	uint64_t end = 0, next = 0, now;
-	unsigned int polls = 0;
-	int ret;
-
-	for (;;) {
-		if (counted(ce, seq))
-			return 0;
-		if (polls++ < 64 && ce->counts)
-			continue;
-		if (polls > EAGER_POLLS)
-			relax();
-		now = now_ns();
-		if (!end) {
-			end = deadline();
-			next = now + QUERY_NS;
-		}
-		if (ce->counts && now < next)
-			continue;
-		next = now + QUERY_NS;
-		ret = query(cuda, ce);
-		if (!ret && ce->counts && !counted(ce, seq)) {
-			log_debug("the GPU does not write the counter: polling the stream instead");
-			ce->counts = false;
-		}
-		if (ret != -EAGAIN)
-			return ret;
-		if (now > end) {
-			ce->broken = ETIMEDOUT;
-			return fail(ETIMEDOUT, "the GPU did not end a copy within %" PRIu64 " ms",
-				    timeout_ns / 1000000);
-		}
-	}
-}
-
-int bl_ce_mark(const struct bl_cuda *cuda, struct bl_ce *ce)
-{
-	CUresult err;
-
-	ce->seq++;
-	if (!ce->counts)
-		return 0;
-	err = cuda->cuStreamWriteValue32(ce->stream, (uintptr_t)ce->flag, ce->seq, 0);
-	if (err) {
-		log_debug("cuStreamWriteValue32: %s: polling the stream instead", bl_cuda_strerror(err));
-		ce->counts = false;
-	}
-	return 0;
+	while (len < shape->from)
+		shape++;
+	return shape;
 }
 
 static int submit(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir dir, uint64_t va, void *host,
@@ -176,11 +79,57 @@ static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struc
 	return ret;
 }
 
+bool bl_ce_lands(const struct bl_ce_copy *copy)
+{
+	return copy->dir == BL_COPY_FROM && copy->len <= (copy->pinned ? LAND_PINNED : LAND_OTHER) &&
+	       !((copy->va | copy->len) % sizeof(uint32_t));
+}
+
+static unsigned char *landing_place(struct bl_ce *ce, size_t len)
+{
+	size_t at = ce->land_next + len <= BL_CE_LAND_SIZE ? ce->land_next : 0;
+
+	ce->land_next = (at + len + 63) & ~63UL;
+	return ce->land + at;
+}
+
+/* The bytes are taken as they arrive; what looks as if it did not is taken when the GPU has reported. */
+static int read_landing(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
+{
+	struct bl_ce_wait wait = { 0 };
+	unsigned char *land;
+	size_t done = 0;
+	int ret;
+
+	if (ce->unclean)
+		bl_arrive_reset(ce->land, BL_CE_LAND_SIZE, ce->mark);
+	ce->unclean = true;
+	land = landing_place(ce, copy->len);
+	ret = submit(cuda, ce, copy->dir, copy->va, land, copy->len);
+	while (!ret) {
+		done += bl_arrive((char *)copy->host + done, land + done, copy->len - done, ce->mark);
+		if (done == copy->len)
+			break;
+		ret = bl_ce_look(cuda, ce, ce->seq, &wait);
+		if (!ret) {
+			bl_arrive_all((char *)copy->host + done, land + done, copy->len - done, ce->mark);
+			break;
+		}
+		if (ret == -EAGAIN)
+			ret = 0;
+	}
+	ce->unclean = ret;
+	return ret;
+}
+
 /**
  * struct staged - a copy through the ring
  * @chunk:     bytes per transfer
  * @nr:        transfers
  * @submitted: of them, the first ones
+ * @first:     chunk of the ring that the first one uses
+ * @nr_slots:  chunks in the ring
+ * @depth:     transfers that may be under way
  * @host_copy: from the ring to the host
  * @seq:       number of the transfer in each slot
  */
@@ -188,8 +137,11 @@ struct staged {
 	size_t chunk;
 	size_t nr;
 	size_t submitted;
+	size_t first;
+	size_t nr_slots;
+	size_t depth;
 	bl_copy_fn host_copy;
-	uint32_t seq[BL_CE_SLOTS];
+	uint32_t seq[MAX_DEPTH];
 };
 
 static int plain_copy(void *dst, const void *src, size_t len)
@@ -198,17 +150,24 @@ static int plain_copy(void *dst, const void *src, size_t len)
 	return 0;
 }
 
-static void plan(const struct bl_ce_copy *copy, struct staged *staged)
+static void plan(struct bl_ce *ce, const struct bl_ce_copy *copy, struct staged *staged)
 {
-	const struct bl_ce_shape *shape = bl_ce_shape(copy->len);
+	const struct shape *shape = shape_of(copy->len);
 
-	staged->chunk = atomic_load_explicit(&shape->chunk, memory_order_relaxed);
+	staged->chunk = shape->chunk;
 	staged->nr = (copy->len + staged->chunk - 1) / staged->chunk;
 	staged->submitted = 0;
-	staged->host_copy = plain_copy;
+	staged->first = (ce->ring_next + staged->chunk - 1) / staged->chunk;
+	staged->nr_slots = BL_CE_RING_SIZE / staged->chunk;
+	staged->depth = staged->nr_slots < MAX_DEPTH ? staged->nr_slots : MAX_DEPTH;
+	ce->ring_next = (staged->first + staged->nr) % staged->nr_slots * staged->chunk;
 	/* the routine for write-combining mappings stores past the caches, and ends with the fence for it */
-	if (atomic_load_explicit(&shape->stream, memory_order_relaxed))
-		staged->host_copy = bl_cpu_copy_select(BL_MAP_WC)->to;
+	staged->host_copy = shape->stream ? bl_cpu_copy_select(BL_MAP_WC)->to : plain_copy;
+}
+
+static unsigned char *slot_of(const struct bl_ce *ce, const struct staged *staged, size_t i)
+{
+	return ce->ring + (staged->first + i) % staged->nr_slots * staged->chunk;
 }
 
 static size_t chunk_len(const struct bl_ce_copy *copy, const struct staged *staged, size_t i)
@@ -219,34 +178,32 @@ static size_t chunk_len(const struct bl_ce_copy *copy, const struct staged *stag
 static int submit_chunk(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy,
 			struct staged *staged)
 {
-	size_t i = staged->submitted, slot = i % BL_CE_SLOTS;
+	size_t i = staged->submitted;
 	int ret;
 
-	ret = submit(cuda, ce, copy->dir, copy->va + i * staged->chunk, ce->ring + slot * BL_CE_SLOT_SIZE,
+	ret = submit(cuda, ce, copy->dir, copy->va + i * staged->chunk, slot_of(ce, staged, i),
 		     chunk_len(copy, staged, i));
 	if (ret)
 		return ret;
-	staged->seq[slot] = ce->seq;
+	staged->seq[i % MAX_DEPTH] = ce->seq;
 	staged->submitted++;
 	return 0;
 }
 
-/* As many transfers as there are slots are under way while the chunk before them is copied out. */
+/* As many transfers as may be are under way while the chunk before them is copied out. */
 static int read_staged(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy,
 		       struct staged *staged)
 {
 	int ret = 0;
 
 	for (size_t i = 0; i < staged->nr; i++) {
-		size_t slot = i % BL_CE_SLOTS;
-
-		while (!ret && staged->submitted < staged->nr && staged->submitted < i + BL_CE_SLOTS)
+		while (!ret && staged->submitted < staged->nr && staged->submitted < i + staged->depth)
 			ret = submit_chunk(cuda, ce, copy, staged);
 		if (!ret)
-			ret = bl_ce_wait(cuda, ce, staged->seq[slot]);
+			ret = bl_ce_wait(cuda, ce, staged->seq[i % MAX_DEPTH]);
 		if (ret)
 			return ret;
-		staged->host_copy((char *)copy->host + i * staged->chunk, ce->ring + slot * BL_CE_SLOT_SIZE,
+		staged->host_copy((char *)copy->host + i * staged->chunk, slot_of(ce, staged, i),
 				  chunk_len(copy, staged, i));
 	}
 	return 0;
@@ -258,15 +215,12 @@ static int write_staged(const struct bl_cuda *cuda, struct bl_ce *ce, const stru
 	int ret;
 
 	for (size_t i = 0; i < staged->nr; i++) {
-		size_t slot = i % BL_CE_SLOTS;
-
-		if (i >= BL_CE_SLOTS) {
-			ret = bl_ce_wait(cuda, ce, staged->seq[slot]);
+		if (i >= staged->depth) {
+			ret = bl_ce_wait(cuda, ce, staged->seq[(i - staged->depth) % MAX_DEPTH]);
 			if (ret)
 				return ret;
 		}
-		memcpy(ce->ring + slot * BL_CE_SLOT_SIZE, (const char *)copy->host + i * staged->chunk,
-		       chunk_len(copy, staged, i));
+		memcpy(slot_of(ce, staged, i), (const char *)copy->host + i * staged->chunk, chunk_len(copy, staged, i));
 		ret = submit_chunk(cuda, ce, copy, staged);
 		if (ret)
 			return ret;
@@ -288,10 +242,12 @@ int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_
 	struct staged staged;
 	int ret;
 
-	if (copy->pinned) {
+	if (ce->land && bl_ce_lands(copy)) {
+		ret = read_landing(cuda, ce, copy);
+	} else if (copy->pinned) {
 		ret = move_direct(cuda, ce, copy);
 	} else {
-		plan(copy, &staged);
+		plan(ce, copy, &staged);
 		ret = copy->dir == BL_COPY_TO ? write_staged(cuda, ce, copy, &staged) :
 						read_staged(cuda, ce, copy, &staged);
 	}

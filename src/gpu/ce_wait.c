@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/* How the end of a transfer is seen. The channel's context is current, its lock is held. */
+#define log_fmt(fmt) "gpu/ce: " fmt
+#include "ce.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "util/log.h"
+
+#define DEFAULT_TIMEOUT_MS 10000UL
+#define QUERY_NS	   100000U /* between looks for a device error while the counter is polled */
+#define CLOCK_POLLS	   16U	   /* looks at the counter for one at the clock, which takes as long */
+#define EAGER_POLLS	   4096U
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t timeout_ns;
+
+static void read_timeout(void)
+{
+	const char *text = getenv("BARLANE_CE_TIMEOUT_MS");
+	unsigned long ms = DEFAULT_TIMEOUT_MS;
+	char *end = NULL;
+
+	if (text && *text) {
+		errno = 0;
+		ms = strtoul(text, &end, 10);
+		if (*end || !ms || errno || ms > 86400000) {
+			log_warn("BARLANE_CE_TIMEOUT_MS %s ignored: not a number of milliseconds", text);
+			ms = DEFAULT_TIMEOUT_MS;
+		}
+	}
+	timeout_ns = ms * 1000000;
+}
+
+static uint64_t deadline(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_timeout);
+	return now_ns() + timeout_ns;
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Acquire: the bytes of a transfer are there when its number is. */
+static bool counted(const struct bl_ce *ce, uint32_t seq)
+{
+	return ce->counts && (int32_t)(__atomic_load_n(ce->flag, __ATOMIC_ACQUIRE) - seq) >= 0;
+}
+
+/* 0: all is done, -EAGAIN: not yet, else an error. */
+static int query(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	CUresult err = cuda->cuStreamQuery(ce->stream);
+
+	if (err == CUDA_ERROR_NOT_READY)
+		return -EAGAIN;
+	if (!err)
+		return 0;
+	ce->broken = bl_cuda_errno(err);
+	return fail(ce->broken, "waiting for a copy: %s", bl_cuda_strerror(err));
+}
+
+int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struct bl_ce_wait *wait)
+{
+	uint64_t now;
+	int ret;
+
+	if (counted(ce, seq))
+		return 0;
+	if (wait->polls++ % CLOCK_POLLS && ce->counts)
+		return -EAGAIN;
+	if (wait->polls > EAGER_POLLS)
+		relax();
+	now = now_ns();
+	if (!wait->end) {
+		wait->end = deadline();
+		wait->next = now + QUERY_NS;
+	}
+	if (ce->counts && now < wait->next)
+		return -EAGAIN;
+	wait->next = now + QUERY_NS;
+	ret = query(cuda, ce);
+	if (!ret && ce->counts && !counted(ce, seq)) {
+		log_debug("the GPU does not write the counter: polling the stream instead");
+		ce->counts = false;
+	}
+	if (ret != -EAGAIN)
+		return ret;
+	if (now > wait->end) {
+		ce->broken = ETIMEDOUT;
+		return fail(ETIMEDOUT, "the GPU did not end a copy within %" PRIu64 " ms", timeout_ns / 1000000);
+	}
+	return -EAGAIN;
+}
+
+int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq)
+{
+	struct bl_ce_wait wait = { 0 };
+	int ret;
+
+	do {
+		ret = bl_ce_look(cuda, ce, seq, &wait);
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+int bl_ce_mark(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	CUresult err;
+
+	ce->seq++;
+	if (!ce->counts)
+		return 0;
+	err = cuda->cuStreamWriteValue32(ce->stream, (uintptr_t)ce->flag, ce->seq, 0);
+	if (err) {
+		log_debug("cuStreamWriteValue32: %s: polling the stream instead", bl_cuda_strerror(err));
+		ce->counts = false;
+	}
+	return 0;
+}
