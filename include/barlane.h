@@ -329,9 +329,10 @@ BL_API int bl_flush(bl_pin_t pin);
  * A GPU thread that reads the flag with acquire at system scope and sees @flag also sees the data, and all that this
  * thread stored before. The flag is one store of 8 bytes. Does not wait for either to arrive: no round trip. No system
  * call, no lock, no allocation, no CUDA call. Threads may publish to one mapping at the same time, each to a flag of its
- * own. The caller keeps the mapping alive during the call.
- * Return: 0, -EINVAL (stale or unmapped pin, outside the mapping, alignment, flag in the data), -EOPNOTSUPP (mapping of
- * libgdrapi with GDRCOPY_ENGINE), -EACCES; on an error nothing was written.
+ * own. On a mapping of libgdrapi the CPU writes, whatever GDRCOPY_ENGINE says. The caller keeps the mapping alive during
+ * the call.
+ * Return: 0, -EINVAL (stale or unmapped pin, outside the mapping, alignment, flag in the data), -EACCES; on an error
+ * nothing was written.
  */
 BL_API int bl_publish(bl_pin_t pin, void *data_dst, const void *data_src, size_t len, uint64_t *flag_dst,
 		      uint64_t flag);

@@ -13,7 +13,8 @@
 #include <stddef.h>
 
 /*
- * A routine: @len > 0 bytes from @src to @dst. Returns 0, so that whoever resolved a handle ends in a jump to it: what is
+ * A routine: @len > 0 bytes from @src to @dst. Returns 0, so that whoever resolved a handle ends in a jump to it (those
+ * of GDRCOPY_ENGINE, which stand in for these in a mapping, may return -errno; gpu/copy.c sees to that): what is
  * on the way from a call to its store, the return addresses above all, counts in a copy of some bytes.
  */
 typedef int (*bl_copy_fn)(void *dst, const void *src, size_t len);

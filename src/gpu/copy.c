@@ -55,22 +55,31 @@ static __attribute__((noinline, cold)) int followed_to(bl_copy_fn copy, void *ds
 	return ret;
 }
 
-/* Both end in a jump to the routine: nothing is left to do behind it. */
-static inline int run_to(bl_copy_fn copy, void *dst, const void *src, size_t len)
+/*
+ * The routines of GDRCOPY_ENGINE (engine_edge.c) can fail, and what they say is negative. A mapping that has them makes
+ * all copies followed, so the sign is turned here, and a plain copy pays nothing for it.
+ */
+static __attribute__((noinline, cold)) int followed_from_positive(bl_copy_fn copy, void *dst, const void *src,
+								  size_t len)
 {
-	if (__builtin_expect(!len, 0))
-		return 0;
-	if (__builtin_expect(atomic_load_explicit(&bl_copies_followed, memory_order_relaxed), 0))
-		return followed_to(copy, dst, src, len);
-	return copy(dst, src, len);
+	return -followed_from(copy, dst, src, len);
 }
 
-static inline int run_from(bl_copy_fn copy, void *dst, const void *src, size_t len)
+static __attribute__((noinline, cold)) int followed_to_positive(bl_copy_fn copy, void *dst, const void *src, size_t len)
+{
+	return -followed_to(copy, dst, src, len);
+}
+
+typedef int (*followed_fn)(bl_copy_fn copy, void *dst, const void *src, size_t len);
+
+/* Ends in a jump to the routine: nothing is left to do behind it. @followed is for copies that something follows. */
+static inline __attribute__((always_inline)) int run(bl_copy_fn copy, void *dst, const void *src, size_t len,
+						     followed_fn followed)
 {
 	if (__builtin_expect(!len, 0))
 		return 0;
 	if (__builtin_expect(atomic_load_explicit(&bl_copies_followed, memory_order_relaxed), 0))
-		return followed_from(copy, dst, src, len);
+		return followed(copy, dst, src, len);
 	return copy(dst, src, len);
 }
 
@@ -80,7 +89,7 @@ int bl_copy_to(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return refuse(pin, dst, len);
-	return run_to(copy->to, dst, src, len);
+	return run(copy->to, dst, src, len, followed_to);
 }
 
 int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len)
@@ -89,7 +98,7 @@ int bl_copy_from(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return refuse(pin, src, len);
-	return run_from(copy->from, dst, src, len);
+	return run(copy->from, dst, src, len, followed_from);
 }
 
 int bl_copy_to_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
@@ -98,7 +107,7 @@ int bl_copy_to_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return -refuse(pin, dst, len);
-	return run_to(copy->to, dst, src, len);
+	return run(copy->to, dst, src, len, followed_to_positive);
 }
 
 int bl_copy_from_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
@@ -107,7 +116,7 @@ int bl_copy_from_positive(bl_pin_t pin, void *dst, const void *src, size_t len)
 
 	if (__builtin_expect(!copy, 0))
 		return -refuse(pin, src, len);
-	return run_from(copy->from, dst, src, len);
+	return run(copy->from, dst, src, len, followed_from_positive);
 }
 
 static __attribute__((noinline, cold)) int refuse_request(const void *host, size_t len, unsigned int dir,
@@ -138,5 +147,6 @@ int bl_copy(bl_pin_t pin, uint64_t off, void *host, size_t len, enum bl_copy_dir
 	if (engine == BL_ENGINE_CE || bl_edge_is(copy) || (engine == BL_ENGINE_AUTO && bl_engine_large(dir, len)))
 		return bl_engine_copy(pin, off, host, len, dir, engine);
 	bl_engine_count(BL_ENGINE_CPU, dir, len);
-	return dir == BL_COPY_TO ? run_to(copy->to, addr, host, len) : run_from(copy->from, host, addr, len);
+	return dir == BL_COPY_TO ? run(copy->to, addr, host, len, followed_to) :
+				   run(copy->from, host, addr, len, followed_from);
 }

@@ -26,8 +26,8 @@ BL_API int bl_gpu_bar1(int ordinal, uint64_t *size_p, uint64_t *avail_p);
 
 /*
  * bl_map(), and GDRCOPY_ENGINE counts: if it names an engine other than cpu, bl_copy_to_positive() and
- * bl_copy_from_positive() use that one on this mapping. bl_copy_to() and bl_copy_from() must not be called on it: their
- * errors would be positive too.
+ * bl_copy_from_positive() use that one on this mapping, and so do bl_copy_to() and bl_copy_from(). bl_publish() writes
+ * with the CPU all the same.
  */
 BL_API int bl_map_for_edge(bl_ctx_t ctx, bl_pin_t pin, size_t len, enum bl_map_type type, void **addr_p);
 

@@ -40,8 +40,8 @@ void bl_engine_count(enum bl_engine engine, enum bl_copy_dir dir, size_t len);
  * @mapping: the mapping
  * @cpu:     routines without GDRCOPY_ENGINE
  *
- * With GDRCOPY_ENGINE=auto or ce: routines that go through bl_engine_copy() and return positive error numbers; to be
- * undone with bl_edge_drop().
+ * With GDRCOPY_ENGINE=auto or ce: routines that go through bl_engine_copy() and return 0 or -errno; to be undone with
+ * bl_edge_drop().
  * Return: @cpu, or the others; valid for ever.
  */
 const struct bl_cpu_copy *bl_edge_select(bl_pin_t pin, const struct bl_mapping *mapping, const struct bl_cpu_copy *cpu);
@@ -51,6 +51,9 @@ void bl_edge_drop(const void *addr);
 
 /* Whether these are routines of bl_edge_select() and not of the CPU. */
 bool bl_edge_is(const struct bl_cpu_copy *copy);
+
+/* The CPU's routines of the mapping with routines of bl_edge_select() that holds @addr; NULL when it went away. */
+const struct bl_cpu_copy *bl_edge_cpu(const void *addr);
 
 /* Forget all that was inherited, in a child that starts anew. */
 void bl_engine_forget(void);

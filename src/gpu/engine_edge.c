@@ -79,11 +79,11 @@ static int copy(enum bl_engine engine, enum bl_copy_dir dir, const void *mapped,
 	uint64_t off;
 
 	if (!entry)
-		return -fail(EINVAL, "copy: addr %p: the mapping went away", mapped);
+		return fail(EINVAL, "copy: addr %p: the mapping went away", mapped);
 	cpu = atomic_load(&entry->cpu);
 	off = (uintptr_t)mapped - atomic_load(&entry->addr);
 	if (engine == BL_ENGINE_CE || bl_engine_large(dir, len))
-		return -bl_engine_copy(atomic_load(&entry->pin), off, host, len, dir, engine);
+		return bl_engine_copy(atomic_load(&entry->pin), off, host, len, dir, engine);
 	bl_engine_count(BL_ENGINE_CPU, dir, len);
 	return dir == BL_COPY_TO ? cpu->to((void *)(uintptr_t)mapped, host, len) : cpu->from(host, mapped, len);
 }
@@ -116,6 +116,13 @@ static const struct bl_cpu_copy routines[] = {
 bool bl_edge_is(const struct bl_cpu_copy *copy_routines)
 {
 	return copy_routines == &routines[BL_ENGINE_AUTO] || copy_routines == &routines[BL_ENGINE_CE];
+}
+
+const struct bl_cpu_copy *bl_edge_cpu(const void *addr)
+{
+	const struct entry *entry = find(addr);
+
+	return entry ? atomic_load(&entry->cpu) : NULL;
 }
 
 static enum bl_engine wanted(void)

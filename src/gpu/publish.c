@@ -49,9 +49,6 @@ static __attribute__((noinline, cold)) int refuse_publish(bl_pin_t pin, const vo
 		return fail(EINVAL,
 			    "publish: addr %p len 0x%zx, flag at %p: not inside the mapping at 0x%" PRIxPTR " len 0x%zx",
 			    dst, len, flag, atomic_load(&view->addr), atomic_load(&view->len));
-	if (bl_edge_is(atomic_load(&view->copy)))
-		return fail(EOPNOTSUPP, "publish: the mapping was made by libgdrapi with GDRCOPY_ENGINE, whose copies "
-					"are not the CPU's alone");
 	return fail(EINVAL, "publish: the flag at %p lies in the data at %p len 0x%zx", flag, dst, len);
 }
 
@@ -71,20 +68,38 @@ static __attribute__((noinline, cold)) void follow(void)
 	bl_ce_wrote();
 }
 
+/* A mapping of libgdrapi with GDRCOPY_ENGINE: its own routines might call CUDA and wait, the CPU's lie behind them. */
+static __attribute__((noinline, cold)) int publish_data_by_cpu(void *dst, const void *src, size_t len)
+{
+	const struct bl_cpu_copy *copy = bl_edge_cpu(dst);
+
+	if (!copy)
+		return fail(EINVAL, "publish: addr %p: the mapping went away", dst);
+	return copy->to(dst, src, len);
+}
+
+static inline int write_data(const struct bl_cpu_copy *copy, void *dst, const void *src, size_t len)
+{
+	if (__builtin_expect(!len, 0))
+		return 0;
+	if (__builtin_expect(bl_edge_is(copy), 0))
+		return publish_data_by_cpu(dst, src, len);
+	return copy->to(dst, src, len);
+}
+
 int bl_publish(bl_pin_t pin, void *data_dst, const void *data_src, size_t len, uint64_t *flag_dst, uint64_t flag)
 {
 	struct bl_view *view = bl_view_live(pin);
-	const struct bl_cpu_copy *copy;
+	int ret;
 
 	if (__builtin_expect(!view || (uintptr_t)flag_dst % sizeof(uint64_t) ||
 			     !bl_view_holds(view, flag_dst, sizeof(uint64_t)), 0))
 		return refuse_publish(pin, len ? data_dst : flag_dst, len, flag_dst);
-	copy = atomic_load_explicit(&view->copy, memory_order_relaxed);
-	if (__builtin_expect((len && !bl_view_holds(view, data_dst, len)) || bl_edge_is(copy) ||
-			     !apart(data_dst, len, flag_dst), 0))
+	if (__builtin_expect((len && !bl_view_holds(view, data_dst, len)) || !apart(data_dst, len, flag_dst), 0))
 		return refuse_publish(pin, len ? data_dst : flag_dst, len, flag_dst);
-	if (__builtin_expect(len != 0, 1))
-		copy->to(data_dst, data_src, len);
+	ret = write_data(atomic_load_explicit(&view->copy, memory_order_relaxed), data_dst, data_src, len);
+	if (__builtin_expect(ret, 0))
+		return ret;
 	/* the data, and what this thread stored before, ahead of the flag; whatever type the mapping has */
 	bl_fence_wc_store();
 	__atomic_store_n(flag_dst, flag, __ATOMIC_RELAXED);

@@ -135,10 +135,11 @@ static void publish_refuses_what_is_wrong_and_writes_nothing(void)
 	world_check_rules();
 }
 
-/* @arg: what bl_publish() must give */
 static void publish_to_gdrapi(const void *arg)
 {
-	uint64_t off, one = 1;
+	uint64_t off, sent[2] = { 41, 42 }, seen[3];
+	struct bl_emu_counts before, after;
+	CUdeviceptr va;
 	gdr_mh_t handle;
 	bl_pin_t pin;
 	void *addr;
@@ -147,21 +148,34 @@ static void publish_to_gdrapi(const void *arg)
 	world_enter();
 	g = gdr_open();
 	check(g);
-	check_eq(gdr_pin_buffer(g, world_alloc(LEN), LEN, 0, 0, &handle), 0);
+	va = world_alloc(LEN);
+	check_eq(gdr_pin_buffer(g, va, LEN, 0, 0, &handle), 0);
 	check_eq(gdr_map(g, handle, &addr, LEN), 0);
 	if (bl_pin_find(addr, &pin, &off) == -ENOENT)
 		skip("libgdrapi carries a core of its own in this build");
 	check_eq(pin, handle.h);
-	check_eq(bl_publish(pin, (char *)addr + 8, &one, 8, addr, 1), *(const int *)arg);
+	world.counts(&before);
+	check_eq(bl_publish(pin, (char *)addr + 8, sent, sizeof(sent), addr, 1), 0);
+	check_eq(bl_publish(pin, NULL, NULL, 0, addr, 2), 0);
+	check_eq(bl_publish(pin, (char *)addr + LEN - 8, sent, 16, addr, 3), -EINVAL);
 	check_eq(bl_flush(pin), 0);
+	world.counts(&after);
+	check_eq(after.cuda_calls, before.cuda_calls);
+	check_eq(world.cuda->cuMemcpyDtoH(seen, va, sizeof(seen)), CUDA_SUCCESS);
+	check_eq(seen[0], 2);
+	check_eq(seen[1], 41);
+	check_eq(seen[2], 42);
+	check_eq(gdr_unmap(g, handle, addr, LEN), 0);
+	check_eq(bl_publish(pin, (char *)addr + 8, sent, 8, addr, 1), -EINVAL);
 	check_eq(gdr_close(g), 0);
 	world_check_rules();
 }
 
-static void mapping_of_libgdrapi_is_published_to_unless_its_engine_may_block(void)
+static void mapping_of_libgdrapi_is_published_to_whatever_its_engine(void)
 {
-	child_run(publish_to_gdrapi, &(int){ 0 }, NULL);
-	child_run(publish_to_gdrapi, &(int){ -EOPNOTSUPP }, (const char *[]){ "GDRCOPY_ENGINE", "ce", NULL });
+	child_run(publish_to_gdrapi, NULL, NULL);
+	child_run(publish_to_gdrapi, NULL, (const char *[]){ "GDRCOPY_ENGINE", "ce", NULL });
+	child_run(publish_to_gdrapi, NULL, (const char *[]){ "GDRCOPY_ENGINE", "auto", NULL });
 }
 
 static void pin_is_found_by_any_address_in_its_mapping(void)
@@ -366,8 +380,8 @@ static const struct tap_test tests[] = {
 	{ "byte_that_was_asked_for_is_mapped", byte_that_was_asked_for_is_mapped },
 	{ "module_that_maps_whole_pages_only_is_not_asked_for_a_byte",
 	  module_that_maps_whole_pages_only_is_not_asked_for_a_byte },
-	{ "mapping_of_libgdrapi_is_published_to_unless_its_engine_may_block",
-	  mapping_of_libgdrapi_is_published_to_unless_its_engine_may_block },
+	{ "mapping_of_libgdrapi_is_published_to_whatever_its_engine",
+	  mapping_of_libgdrapi_is_published_to_whatever_its_engine },
 	{ "child_is_refused_and_its_parent_goes_on", child_is_refused_and_its_parent_goes_on },
 	{ "flush_waits_without_cuda_and_without_ioctls", flush_waits_without_cuda_and_without_ioctls },
 	{ "publish_writes_data_and_flag", publish_writes_data_and_flag },
