@@ -12,6 +12,44 @@
 #define FAILURES 1000
 #define SLACK	 (64UL << 20)
 
+/**
+ * struct bad - what a test here works on
+ * @device: GPU
+ * @g:      library instance
+ * @mem:    GPU memory; @mem.ptr 0 when there is none
+ * @mh:     stays 0: what is refused writes no handle
+ */
+struct bad {
+	struct tool_device device;
+	gdr_t g;
+	struct tool_mem mem;
+	gdr_mh_t mh;
+};
+
+/* @len: bytes of memory to allocate, 0 for none */
+static void begin(struct bad *bad, enum tool_mem_kind kind, size_t len)
+{
+	*bad = (struct bad){ 0 };
+	st_gpu(&bad->device);
+	bad->g = st_open();
+	if (len)
+		st_alloc(&bad->device, kind, len, &bad->mem);
+}
+
+static void finish(struct bad *bad)
+{
+	st_check(!bad->mh.h);
+	st_ok(gdr_close(bad->g));
+	if (bad->mem.ptr)
+		st_help(tool_mem_free(&bad->mem));
+}
+
+/* Macros, so that a failure names the line of the test. */
+#define refused(bad, ptr, len, err)	     st_err(gdr_pin_buffer((bad).g, ptr, len, 0, 0, &(bad).mh), err)
+#define refused_v2(bad, ptr, len, flags, err) st_err(gdr_pin_buffer_v2((bad).g, ptr, len, flags, &(bad).mh), err)
+/* A kernel module says EINVAL for whatever it cannot resolve. */
+#define unsupported(bad, ptr, len) st_err2(gdr_pin_buffer((bad).g, ptr, len, 0, 0, &(bad).mh), EINVAL, EOPNOTSUPP)
+
 /* Memory that this provider may or may not be able to pin: if it can, the data must be right. */
 static void pin_or_unsupported(const struct tool_device *device, gdr_t g, CUdeviceptr ptr, size_t len)
 {
@@ -21,7 +59,6 @@ static void pin_or_unsupported(const struct tool_device *device, gdr_t g, CUdevi
 
 	ret = gdr_pin_buffer(g, ptr, len, 0, 0, &buf.mh);
 	if (ret) {
-		/* a kernel module says EINVAL for whatever it cannot resolve */
 		st_err_at(__FILE__, __LINE__, "gdr_pin_buffer", ret, EOPNOTSUPP, EINVAL);
 		st_check(!buf.mh.h);
 		return;
@@ -40,18 +77,16 @@ static void pin_or_unsupported(const struct tool_device *device, gdr_t g, CUdevi
 
 static void barlane_pin_null_arguments(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	struct tool_mem mem;
-	gdr_mh_t mh = { 0 };
+	struct bad bad;
+	gdr_mh_t mh;
 	gdr_t g;
 
-	st_gpu(&device);
-	g = st_open();
-	st_alloc(&device, kind, LEN, &mem);
-	st_err(gdr_pin_buffer(g, mem.ptr, LEN, 0, 0, NULL), EINVAL);
-	st_err(gdr_pin_buffer_v2(g, mem.ptr, LEN, 0, NULL), EINVAL);
-	st_err(gdr_pin_buffer(NULL, mem.ptr, LEN, 0, 0, &mh), EINVAL);
-	st_ok(gdr_pin_buffer(g, mem.ptr, LEN, 0, 0, &mh));
+	begin(&bad, kind, LEN);
+	g = bad.g;
+	st_err(gdr_pin_buffer(g, bad.mem.ptr, LEN, 0, 0, NULL), EINVAL);
+	st_err(gdr_pin_buffer_v2(g, bad.mem.ptr, LEN, 0, NULL), EINVAL);
+	st_err(gdr_pin_buffer(NULL, bad.mem.ptr, LEN, 0, 0, &bad.mh), EINVAL);
+	st_ok(gdr_pin_buffer(g, bad.mem.ptr, LEN, 0, 0, &mh));
 	st_err(gdr_map(g, mh, NULL, LEN), EINVAL);
 	st_err(gdr_get_info(g, mh, NULL), EINVAL);
 	st_err(gdr_get_callback_flag(g, mh, NULL), EINVAL);
@@ -59,92 +94,68 @@ static void barlane_pin_null_arguments(enum tool_mem_kind kind)
 	st_err(gdr_unpin_buffer(g, (gdr_mh_t){ 0 }), EINVAL);
 	st_err(gdr_close(NULL), EINVAL);
 	st_ok(gdr_unpin_buffer(g, mh));
-	st_ok(gdr_close(g));
+	finish(&bad);
 }
 
 static void barlane_pin_zero_size(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	struct tool_mem mem;
-	gdr_mh_t mh = { 0 };
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	st_alloc(&device, kind, LEN, &mem);
-	st_err(gdr_pin_buffer(g, mem.ptr, 0, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer(g, mem.ptr + 8, 0, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer_v2(g, mem.ptr, 0, 0, &mh), EINVAL);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
+	begin(&bad, kind, LEN);
+	refused(bad, bad.mem.ptr, 0, EINVAL);
+	refused(bad, bad.mem.ptr + 8, 0, EINVAL);
+	refused_v2(bad, bad.mem.ptr, 0, 0, EINVAL);
+	finish(&bad);
 }
 
 static void barlane_pin_overflowing_size(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	struct tool_mem mem;
-	gdr_mh_t mh = { 0 };
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	st_alloc(&device, kind, LEN, &mem);
-	st_err(gdr_pin_buffer(g, mem.ptr, SIZE_MAX, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer(g, mem.ptr, SIZE_MAX - mem.ptr, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer(g, mem.ptr, SIZE_MAX - mem.ptr + 1, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer(g, mem.ptr, SIZE_MAX / 2, 0, 0, &mh), EINVAL);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
+	begin(&bad, kind, LEN);
+	refused(bad, bad.mem.ptr, SIZE_MAX, EINVAL);
+	refused(bad, bad.mem.ptr, SIZE_MAX - bad.mem.ptr, EINVAL);
+	refused(bad, bad.mem.ptr, SIZE_MAX - bad.mem.ptr + 1, EINVAL);
+	refused(bad, bad.mem.ptr, SIZE_MAX / 2, EINVAL);
+	finish(&bad);
 }
 
 static void barlane_pin_address_zero(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	gdr_mh_t mh = { 0 };
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	st_err(gdr_pin_buffer(g, 0, LEN, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer(g, 0, 0, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer(g, 8, 8, 0, 0, &mh), EINVAL);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
+	begin(&bad, kind, 0);
+	refused(bad, 0, LEN, EINVAL);
+	refused(bad, 0, 0, EINVAL);
+	refused(bad, 8, 8, EINVAL);
+	finish(&bad);
 }
 
 static void barlane_pin_host_pointer(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	gdr_mh_t mh = { 0 };
+	struct bad bad;
 	char *host;
-	gdr_t g;
 
-	st_gpu(&device);
-	g = st_open();
+	begin(&bad, kind, 0);
 	host = aligned_alloc(GPU_PAGE_SIZE, LEN);
 	st_check(host);
 	memset(host, 1, LEN);
-	st_err(gdr_pin_buffer(g, (uintptr_t)host, LEN, 0, 0, &mh), EINVAL);
-	st_err(gdr_pin_buffer(g, (uintptr_t)&device, 8, 0, 0, &mh), EINVAL);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
+	refused(bad, (uintptr_t)host, LEN, EINVAL);
+	refused(bad, (uintptr_t)&bad, 8, EINVAL);
+	finish(&bad);
 	free(host);
 }
 
 static void barlane_pin_pinned_host_pointer(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	gdr_mh_t mh = { 0 };
 	void *host = NULL;
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	st_cuda(device.cu->cuMemHostAlloc(&host, LEN, CU_MEMHOSTALLOC_DEVICEMAP));
-	st_err2(gdr_pin_buffer(g, (uintptr_t)host, LEN, 0, 0, &mh), EINVAL, EOPNOTSUPP);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
-	st_cuda(device.cu->cuMemFreeHost(host));
+	begin(&bad, kind, 0);
+	st_cuda(bad.device.cu->cuMemHostAlloc(&host, LEN, CU_MEMHOSTALLOC_DEVICEMAP));
+	unsupported(bad, (uintptr_t)host, LEN);
+	finish(&bad);
+	st_cuda(bad.device.cu->cuMemFreeHost(host));
 }
 
 /* Managed memory that lies on the GPU at the moment is still managed memory. */
@@ -162,158 +173,129 @@ static void prefetch(const struct tool_device *device, CUdeviceptr ptr, size_t l
 
 static void barlane_pin_managed_pointer(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	gdr_mh_t mh = { 0 };
 	CUdeviceptr ptr = 0;
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	st_cuda(device.cu->cuMemAllocManaged(&ptr, LEN, CU_MEM_ATTACH_GLOBAL));
-	st_err2(gdr_pin_buffer(g, ptr, LEN, 0, 0, &mh), EINVAL, EOPNOTSUPP);
-	prefetch(&device, ptr, LEN);
-	st_err2(gdr_pin_buffer(g, ptr, LEN, 0, 0, &mh), EINVAL, EOPNOTSUPP);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
-	st_cuda(device.cu->cuMemFree(ptr));
+	begin(&bad, kind, 0);
+	st_cuda(bad.device.cu->cuMemAllocManaged(&ptr, LEN, CU_MEM_ATTACH_GLOBAL));
+	unsupported(bad, ptr, LEN);
+	prefetch(&bad.device, ptr, LEN);
+	unsupported(bad, ptr, LEN);
+	finish(&bad);
+	st_cuda(bad.device.cu->cuMemFree(ptr));
 }
 
 static void barlane_pin_freed_pointer(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	struct tool_mem mem;
-	gdr_mh_t mh = { 0 };
-	gdr_t g;
+	CUdeviceptr ptr;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
 	/* large enough for an object of its own: the driver keeps nothing of it */
-	st_alloc(&device, kind, 8 << 20, &mem);
-	st_help(tool_mem_free(&mem));
-	st_err(gdr_pin_buffer(g, mem.ptr, LEN, 0, 0, &mh), EINVAL);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
+	begin(&bad, kind, 8 << 20);
+	ptr = bad.mem.ptr;
+	st_help(tool_mem_free(&bad.mem));
+	bad.mem.ptr = 0;
+	refused(bad, ptr, LEN, EINVAL);
+	finish(&bad);
 }
 
 static void barlane_pin_pool_memory(enum tool_mem_kind kind)
 {
-	struct tool_device device;
 	CUdeviceptr ptr = 0;
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	if (!device.cu->cuMemAllocAsync || !tool_device_attr(&device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
-		st_waive("GPU %d has no memory pools", device.ordinal);
-	st_cuda(device.cu->cuMemAllocAsync(&ptr, 8 << 20, NULL));
-	st_cuda(device.cu->cuStreamSynchronize(NULL));
-	pin_or_unsupported(&device, g, (ptr + GPU_PAGE_OFFSET) & GPU_PAGE_MASK, LEN);
-	st_ok(gdr_close(g));
-	st_cuda(device.cu->cuMemFreeAsync(ptr, NULL));
-	st_cuda(device.cu->cuStreamSynchronize(NULL));
+	begin(&bad, kind, 0);
+	if (!bad.device.cu->cuMemAllocAsync ||
+	    !tool_device_attr(&bad.device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED))
+		st_waive("GPU %d has no memory pools", bad.device.ordinal);
+	st_cuda(bad.device.cu->cuMemAllocAsync(&ptr, 8 << 20, NULL));
+	st_cuda(bad.device.cu->cuStreamSynchronize(NULL));
+	pin_or_unsupported(&bad.device, bad.g, (ptr + GPU_PAGE_OFFSET) & GPU_PAGE_MASK, LEN);
+	finish(&bad);
+	st_cuda(bad.device.cu->cuMemFreeAsync(ptr, NULL));
+	st_cuda(bad.device.cu->cuStreamSynchronize(NULL));
+}
+
+static size_t needs_vmm(const struct tool_device *device)
+{
+	size_t granularity = tool_vmm_granularity(device);
+
+	if (!granularity)
+		st_waive("GPU %d has no virtual memory management", device->ordinal);
+	return granularity;
 }
 
 static void barlane_pin_vmm_that_cannot_be_exported(enum tool_mem_kind kind)
 {
 	CUmemGenericAllocationHandle handle;
-	struct tool_device device;
 	CUdeviceptr ptr = 0;
+	struct bad bad;
 	size_t size;
-	gdr_t g;
 
-	st_gpu(&device);
-	g = st_open();
-	size = tool_vmm_granularity(&device);
-	if (!size)
-		st_waive("GPU %d has no virtual memory management", device.ordinal);
-	st_help(tool_vmm_create(&device, size, false, &handle));
-	st_cuda(device.cu->cuMemAddressReserve(&ptr, size, 0, 0, 0));
-	st_help(tool_vmm_map(&device, ptr, size, handle));
-	pin_or_unsupported(&device, g, ptr, size);
-	st_ok(gdr_close(g));
+	begin(&bad, kind, 0);
+	size = needs_vmm(&bad.device);
+	st_help(tool_vmm_create(&bad.device, size, false, &handle));
+	st_cuda(bad.device.cu->cuMemAddressReserve(&ptr, size, 0, 0, 0));
+	st_help(tool_vmm_map(&bad.device, ptr, size, handle));
+	pin_or_unsupported(&bad.device, bad.g, ptr, size);
+	finish(&bad);
 }
 
 /* Neighbours in the address space that are different objects. */
 static void barlane_pin_across_objects(enum tool_mem_kind kind)
 {
 	CUmemGenericAllocationHandle handles[2];
-	struct tool_device device;
-	gdr_mh_t mh = { 0 };
 	CUdeviceptr ptr = 0;
+	struct bad bad;
+	gdr_mh_t mh;
 	size_t size;
-	gdr_t g;
 
-	st_gpu(&device);
-	g = st_open();
-	st_needs_private_pins(g);
-	size = tool_vmm_granularity(&device);
-	if (!size)
-		st_waive("GPU %d has no virtual memory management", device.ordinal);
-	st_cuda(device.cu->cuMemAddressReserve(&ptr, 2 * size, 0, 0, 0));
+	begin(&bad, kind, 0);
+	st_needs_private_pins(bad.g);
+	size = needs_vmm(&bad.device);
+	st_cuda(bad.device.cu->cuMemAddressReserve(&ptr, 2 * size, 0, 0, 0));
 	for (int i = 0; i < 2; i++) {
-		st_help(tool_vmm_create(&device, size, true, &handles[i]));
-		st_help(tool_vmm_map(&device, ptr + (size_t)i * size, size, handles[i]));
+		st_help(tool_vmm_create(&bad.device, size, true, &handles[i]));
+		st_help(tool_vmm_map(&bad.device, ptr + (size_t)i * size, size, handles[i]));
 	}
-	st_err2(gdr_pin_buffer(g, ptr, 2 * size, 0, 0, &mh), EINVAL, EOPNOTSUPP);
-	st_err2(gdr_pin_buffer(g, ptr + size - GPU_PAGE_SIZE, 2 * GPU_PAGE_SIZE, 0, 0, &mh), EINVAL, EOPNOTSUPP);
-	st_check(!mh.h);
+	unsupported(bad, ptr, 2 * size);
+	unsupported(bad, ptr + size - GPU_PAGE_SIZE, 2 * GPU_PAGE_SIZE);
 	/* each for itself is fine */
 	for (int i = 0; i < 2; i++) {
-		st_ok(gdr_pin_buffer(g, ptr + (size_t)i * size, size, 0, 0, &mh));
-		st_ok(gdr_unpin_buffer(g, mh));
+		st_ok(gdr_pin_buffer(bad.g, ptr + (size_t)i * size, size, 0, 0, &mh));
+		st_ok(gdr_unpin_buffer(bad.g, mh));
 	}
-	st_ok(gdr_close(g));
+	finish(&bad);
 }
 
 static void barlane_pin_past_the_end(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	struct tool_mem mem;
-	gdr_mh_t mh = { 0 };
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	st_alloc(&device, kind, 8 << 20, &mem);
-	st_err2(gdr_pin_buffer(g, mem.ptr, mem.size + (64 << 20), 0, 0, &mh), EINVAL, EOPNOTSUPP);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
-	st_help(tool_mem_free(&mem));
+	begin(&bad, kind, 8 << 20);
+	unsupported(bad, bad.mem.ptr, bad.mem.size + (64 << 20));
+	finish(&bad);
 }
 
 static void barlane_pin_force_pcie_unsupported(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	struct tool_mem mem;
-	gdr_mh_t mh = { 0 };
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	if (st_attr(g, GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE))
+	begin(&bad, kind, LEN);
+	if (st_attr(bad.g, GDR_ATTR_SUPPORT_PIN_FLAG_FORCE_PCIE))
 		st_waive("pin flag FORCE_PCIE is supported here");
-	st_alloc(&device, kind, LEN, &mem);
-	st_err(gdr_pin_buffer_v2(g, mem.ptr, LEN, GDR_PIN_FLAG_FORCE_PCIE, &mh), EINVAL);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
-	st_help(tool_mem_free(&mem));
+	refused_v2(bad, bad.mem.ptr, LEN, GDR_PIN_FLAG_FORCE_PCIE, EINVAL);
+	finish(&bad);
 }
 
 static void barlane_pin_unknown_flag(enum tool_mem_kind kind)
 {
-	struct tool_device device;
-	struct tool_mem mem;
-	gdr_mh_t mh = { 0 };
-	gdr_t g;
+	struct bad bad;
 
-	st_gpu(&device);
-	g = st_open();
-	st_alloc(&device, kind, LEN, &mem);
-	st_err(gdr_pin_buffer_v2(g, mem.ptr, LEN, 2, &mh), EINVAL);
-	st_err(gdr_pin_buffer_v2(g, mem.ptr, LEN, 1U << 31, &mh), EINVAL);
-	st_check(!mh.h);
-	st_ok(gdr_close(g));
-	st_help(tool_mem_free(&mem));
+	begin(&bad, kind, LEN);
+	refused_v2(bad, bad.mem.ptr, LEN, 2, EINVAL);
+	refused_v2(bad, bad.mem.ptr, LEN, 1U << 31, EINVAL);
+	finish(&bad);
 }
 
 static void barlane_errors_leave_nothing(enum tool_mem_kind kind)
