@@ -182,13 +182,6 @@ static int dmabuf_map(void *priv, struct bl_backing *backing, struct bl_mapping 
 	return 0;
 }
 
-static int dmabuf_unmap(void *priv, struct bl_backing *backing, struct bl_mapping *mapping)
-{
-	if (bl_sys()->munmap(mapping->addr, mapping->len))
-		return fail(errno, "unmap va 0x%" PRIx64 " len 0x%zx: %s", backing->va, mapping->len, strerror(errno));
-	return 0;
-}
-
 const struct bl_provider_ops bl_provider_dmabuf = {
 	.name = "dmabuf",
 	.probe = dmabuf_probe,
@@ -198,5 +191,5 @@ const struct bl_provider_ops bl_provider_dmabuf = {
 	.pin = dmabuf_pin,
 	.unpin = dmabuf_unpin,
 	.map = dmabuf_map,
-	.unmap = dmabuf_unmap,
+	.unmap = bl_device_unmap,
 };

@@ -258,13 +258,6 @@ unmap:
 	return ret;
 }
 
-static int gdrdrv_unmap(void *priv, struct bl_backing *backing, struct bl_mapping *mapping)
-{
-	if (bl_sys()->munmap(mapping->addr, mapping->len))
-		return fail(errno, "unmap va 0x%" PRIx64 " len 0x%zx: %s", backing->va, mapping->len, strerror(errno));
-	return 0;
-}
-
 static int gdrdrv_released(void *priv, struct bl_backing *backing, int *released_p)
 {
 	const struct gdrdrv *drv = priv;
@@ -298,7 +291,7 @@ const struct bl_provider_ops bl_provider_gdrdrv = {
 	.pin = gdrdrv_pin,
 	.unpin = gdrdrv_unpin,
 	.map = gdrdrv_map,
-	.unmap = gdrdrv_unmap,
+	.unmap = bl_device_unmap,
 	.released = gdrdrv_released,
 	.times = gdrdrv_times,
 	.refresh = gdrdrv_refresh,

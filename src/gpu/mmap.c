@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
+#define log_fmt(fmt) "gpu/mmap: " fmt
 #include "mmap.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "gpu/sys.h"
 #include "util/fork.h"
+#include "util/log.h"
 
 int bl_device_mmap(int fd, size_t len, off_t off, void **addr_p)
 {
@@ -27,6 +31,13 @@ int bl_device_mmap(int fd, size_t len, off_t off, void **addr_p)
 	if (!ret)
 		*addr_p = addr;
 	return ret;
+}
+
+int bl_device_unmap(void *priv, struct bl_backing *backing, struct bl_mapping *mapping)
+{
+	if (bl_sys()->munmap(mapping->addr, mapping->len))
+		return fail(errno, "unmap va 0x%" PRIx64 " len 0x%zx: %s", backing->va, mapping->len, strerror(errno));
+	return 0;
 }
 
 int bl_device_open(const char *path)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "gpu/provider.h"
+
 /**
  * bl_device_mmap() - Map a device descriptor, readable and writable, not inherited over fork()
  * @fd:     descriptor
@@ -17,6 +19,12 @@
  * Return: 0 or -errno; -EBUSY when a mapping was made that cannot be removed. Does not call fail().
  */
 int bl_device_mmap(int fd, size_t len, off_t off, void **addr_p);
+
+/*
+ * Operation "unmap" of providers whose kernel driver takes its side back by itself when the mapping goes.
+ * Return: 0 or -errno, with the reason.
+ */
+int bl_device_unmap(void *priv, struct bl_backing *backing, struct bl_mapping *mapping);
 
 /* Open a device node with O_CLOEXEC; children close it. Return: descriptor or -errno; does not call fail(). */
 int bl_device_open(const char *path);
