@@ -2,7 +2,6 @@
 /*
  * gdrcopy_apiperf - time of the calls around a mapping: pin, map, get_info, unmap, unpin
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,62 +31,33 @@ struct samples {
 	size_t nr;
 };
 
-static void usage(FILE *out)
+static bool own_option(int opt, void *arg)
 {
-	fprintf(out,
-		"usage: gdrcopy_apiperf [options]\n"
-		"  -h         this text\n"
-		"  -s BYTES   largest range to pin (16777216); they begin at 65536 and double\n"
-		"  -d N       GPU (0)\n"
-		"  -n N       iterations of each size (100)\n"
-		"  -w N       iterations before them that are not counted (10)\n"
-		"  -a NAME    allocate with cuMemAlloc (default) or cuMemCreate\n"
-		"  -M TYPE    ask for a mapping: default, wc, cache or device\n"
-		"  --json F   also write the result as JSON to file F; - is stdout, and text goes to stderr\n");
-}
+	struct options *options = arg;
 
-static void parse(int argc, char **argv, struct options *options)
-{
-	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
-					       { "json", required_argument, NULL, 'J' },
-					       { NULL, 0, NULL, 0 } };
-	struct bench_options *bench = &options->bench;
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "hs:d:n:w:a:M:", longs, NULL)) != -1) {
-		switch (opt) {
-		case 'h':
-			usage(stdout);
-			exit(EXIT_SUCCESS);
-		case 's':
-			bench->size = tool_number("-s", optarg, 1, SIZE_MAX / 2);
-			break;
-		case 'd':
-			bench->ordinal = (int)tool_number("-d", optarg, 0, INT32_MAX);
-			break;
-		case 'n':
-			options->iters = tool_number("-n", optarg, 1, INT32_MAX);
-			break;
-		case 'w':
-			options->warmup = tool_number("-w", optarg, 0, INT32_MAX);
-			break;
-		case 'a':
-			bench->kind = tool_name_value("-a", optarg, tool_mem_kinds);
-			break;
-		case 'M':
-			bench->map = tool_name_value("-M", optarg, bench_map_types);
-			break;
-		case 'J':
-			bench->json = optarg;
-			break;
-		default: /* getopt said what is wrong */
-			usage(stderr);
-			exit(EXIT_FAILURE);
-		}
+	switch (opt) {
+	case 'n':
+		options->iters = tool_number("-n", optarg, 1, INT32_MAX);
+		return true;
+	case 'w':
+		options->warmup = tool_number("-w", optarg, 0, INT32_MAX);
+		return true;
+	default:
+		return false;
 	}
-	if (optind < argc)
-		tool_die("unexpected argument \"%s\"", argv[optind]);
 }
+
+static const struct bench_cli cli = {
+	.name = "gdrcopy_apiperf",
+	.usage = "  -s BYTES   largest range to pin (16777216); they begin at 65536 and double\n"
+		 BENCH_USAGE_GPU
+		 "  -n N       iterations of each size (100)\n"
+		 "  -w N       iterations before them that are not counted (10)\n"
+		 BENCH_USAGE_ALLOC BENCH_USAGE_MAP BENCH_USAGE_JSON,
+	.letters = "hs:d:n:w:a:M:",
+	.longs = (const struct option[]){ BENCH_LONG_HELP, BENCH_LONG_JSON, BENCH_LONG_END },
+	.own = own_option,
+};
 
 static uint64_t step(int ret, enum call call, size_t size, uint64_t since_ns, double *spent_ns)
 {
@@ -189,7 +159,7 @@ int main(int argc, char **argv)
 	struct json_object *object, *results = tool_json_array();
 	struct bench bench;
 
-	parse(argc, argv, &options);
+	bench_parse(argc, argv, &cli, &options.bench, &options);
 	bench_prepare(&options.bench, &bench);
 	fprintf(bench.out, "device ptr: 0x%llx\n", bench.mem.ptr);
 	fprintf(bench.out, "allocated size: %zu\n", bench.len);
@@ -200,11 +170,5 @@ int main(int argc, char **argv)
 	tool_json_int(object, "warmup", (int64_t)options.warmup);
 	tool_json_add(object, "results", results);
 	bench_release(&bench);
-	if (!options.bench.json) {
-		json_object_put(object);
-		return EXIT_SUCCESS;
-	}
-	if (tool_json_write(object, options.bench.json))
-		tool_die("%s", tool_why());
-	return EXIT_SUCCESS;
+	return bench_finish(&options.bench, object);
 }

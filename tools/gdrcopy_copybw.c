@@ -2,7 +2,6 @@
 /*
  * gdrcopy_copybw - bandwidth of CPU copies to and from mapped GPU memory
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,31 +17,6 @@ struct options {
 	size_t off;
 	bool sweep;
 };
-
-struct copy {
-	const struct bench *bench;
-	char *device;
-	char *host;
-	size_t len;
-};
-
-static void usage(FILE *out)
-{
-	fprintf(out,
-		"usage: gdrcopy_copybw [options]\n"
-		"  -h         this text\n"
-		"  -s BYTES   buffer to allocate (131072)\n"
-		"  -c BYTES   bytes to copy (the buffer's size); upper bound with -l\n"
-		"  -o BYTES   offset of the copy in the buffer (0), multiple of 4\n"
-		"  -l         copy 1, 2, 4 ... bytes, below the largest power of two within the bound\n"
-		"  -d N       GPU (0)\n"
-		"  -w N       iterations of a write test (10000)\n"
-		"  -r N       iterations of a read test (100)\n"
-		"  -a NAME    allocate with cuMemAlloc (default) or cuMemCreate\n"
-		"  -M TYPE    ask for a mapping: default, wc, cache or device\n"
-		"  --bind B   auto: run on the GPU's NUMA node; none (default): warn when on another\n"
-		"  --json F   also write the result as JSON to file F; - is stdout, and text goes to stderr\n");
-}
 
 static void check_options(struct options *options)
 {
@@ -60,78 +34,38 @@ static void check_options(struct options *options)
 			 options->off, bench->size);
 }
 
-static void parse(int argc, char **argv, struct options *options)
+static bool own_option(int opt, void *arg)
 {
-	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
-					       { "bind", required_argument, NULL, 'B' },
-					       { "json", required_argument, NULL, 'J' },
-					       { NULL, 0, NULL, 0 } };
-	struct bench_options *bench = &options->bench;
-	int opt;
+	struct options *options = arg;
 
-	while ((opt = getopt_long(argc, argv, "hs:c:o:ld:w:r:a:M:", longs, NULL)) != -1) {
-		switch (opt) {
-		case 'h':
-			usage(stdout);
-			exit(EXIT_SUCCESS);
-		case 's':
-			bench->size = tool_number("-s", optarg, 1, SIZE_MAX / 2);
-			break;
-		case 'c':
-			options->copy = tool_number("-c", optarg, 1, SIZE_MAX / 2);
-			break;
-		case 'o':
-			options->off = tool_number("-o", optarg, 0, SIZE_MAX / 2);
-			break;
-		case 'l':
-			options->sweep = true;
-			break;
-		case 'd':
-			bench->ordinal = (int)tool_number("-d", optarg, 0, INT32_MAX);
-			break;
-		case 'w':
-			bench->writes = tool_number("-w", optarg, 1, UINT32_MAX);
-			break;
-		case 'r':
-			bench->reads = tool_number("-r", optarg, 1, UINT32_MAX);
-			break;
-		case 'a':
-			bench->kind = tool_name_value("-a", optarg, tool_mem_kinds);
-			break;
-		case 'M':
-			bench->map = tool_name_value("-M", optarg, bench_map_types);
-			break;
-		case 'B':
-			bench->bind = tool_name_value("--bind", optarg, tool_bind_names);
-			break;
-		case 'J':
-			bench->json = optarg;
-			break;
-		default: /* getopt said what is wrong */
-			usage(stderr);
-			exit(EXIT_FAILURE);
-		}
+	switch (opt) {
+	case 'c':
+		options->copy = tool_number("-c", optarg, 1, SIZE_MAX / 2);
+		return true;
+	case 'o':
+		options->off = tool_number("-o", optarg, 0, SIZE_MAX / 2);
+		return true;
+	case 'l':
+		options->sweep = true;
+		return true;
+	default:
+		return false;
 	}
-	if (optind < argc)
-		tool_die("unexpected argument \"%s\"", argv[optind]);
-	check_options(options);
 }
 
-static int copy_to(void *arg)
-{
-	const struct copy *copy = arg;
+static const struct bench_cli cli = {
+	.name = "gdrcopy_copybw",
+	.usage = "  -s BYTES   buffer to allocate (131072)\n"
+		 "  -c BYTES   bytes to copy (the buffer's size); upper bound with -l\n"
+		 "  -o BYTES   offset of the copy in the buffer (0), multiple of 4\n"
+		 "  -l         copy 1, 2, 4 ... bytes, below the largest power of two within the bound\n"
+		 BENCH_USAGE_GPU BENCH_USAGE_ITERS BENCH_USAGE_ALLOC BENCH_USAGE_MAP BENCH_USAGE_BIND BENCH_USAGE_JSON,
+	.letters = "hs:c:o:ld:w:r:a:M:",
+	.longs = (const struct option[]){ BENCH_LONG_HELP, BENCH_LONG_BIND, BENCH_LONG_JSON, BENCH_LONG_END },
+	.own = own_option,
+};
 
-	return gdr_copy_to_mapping(copy->bench->mh, copy->device, copy->host, copy->len);
-}
-
-static int copy_from(void *arg)
-{
-	const struct copy *copy = arg;
-
-	return gdr_copy_from_mapping(copy->bench->mh, copy->host, copy->device, copy->len);
-}
-
-static void report(const struct copy *copy, const char *dir, uint64_t iters, uint64_t total_ns,
+static void report(const struct bench_copy *copy, const char *dir, uint64_t iters, uint64_t total_ns,
 		   const struct tool_stats *stats, struct json_object *results)
 {
 	double mbps = (double)copy->len * (double)iters / MIB * 1e9 / (double)(total_ns ? total_ns : 1);
@@ -143,7 +77,7 @@ static void report(const struct copy *copy, const char *dir, uint64_t iters, uin
 	tool_json_append(results, result);
 }
 
-static void run_size(const struct options *options, struct copy *copy, struct json_object *results)
+static void run_size(const struct options *options, struct bench_copy *copy, struct json_object *results)
 {
 	char *want = bench_host_alloc(copy->len);
 	struct tool_stats stats;
@@ -153,7 +87,7 @@ static void run_size(const struct options *options, struct copy *copy, struct js
 	memcpy(want, copy->host, copy->len);
 	fprintf(copy->bench->out, "writing test, size=%zu offset=%zu num_iters=%" PRIu64 "\n", copy->len, options->off,
 		options->bench.writes);
-	if (bench_time(copy_to, NULL, copy, options->bench.writes, &total, &stats))
+	if (bench_time(bench_copy_to, NULL, copy, options->bench.writes, &total, &stats))
 		tool_die("gdr_copy_to_mapping failed");
 	report(copy, "write", options->bench.writes, total, &stats, results);
 	bench_check(copy->bench, options->off, want, copy->len);
@@ -161,7 +95,7 @@ static void run_size(const struct options *options, struct copy *copy, struct js
 	memset(copy->host, 0, copy->len);
 	fprintf(copy->bench->out, "reading test, size=%zu offset=%zu num_iters=%" PRIu64 "\n", copy->len, options->off,
 		options->bench.reads);
-	if (bench_time(copy_from, NULL, copy, options->bench.reads, &total, &stats))
+	if (bench_time(bench_copy_from, NULL, copy, options->bench.reads, &total, &stats))
 		tool_die("gdr_copy_from_mapping failed");
 	report(copy, "read", options->bench.reads, total, &stats, results);
 	if (memcmp(copy->host, want, copy->len))
@@ -180,7 +114,7 @@ static size_t power_of_two_within(size_t bound)
 
 static void run(const struct options *options, const struct bench *bench, struct json_object *results)
 {
-	struct copy copy = { .bench = bench, .device = bench->user + options->off, .len = options->copy };
+	struct bench_copy copy = { .bench = bench, .device = bench->user + options->off, .len = options->copy };
 
 	copy.host = bench_host_alloc(options->copy);
 	if (!options->sweep) {
@@ -200,7 +134,8 @@ int main(int argc, char **argv)
 	struct json_object *object, *results;
 	struct bench bench;
 
-	parse(argc, argv, &options);
+	bench_parse(argc, argv, &cli, &options.bench, &options);
+	check_options(&options);
 	bench_open(&options.bench, &bench);
 	fprintf(bench.out, "testing size: %zu\n", options.copy);
 	fprintf(bench.out, "rounded size: %zu\n", bench.len);
@@ -210,11 +145,5 @@ int main(int argc, char **argv)
 	run(&options, &bench, results);
 	tool_json_add(object, "results", results);
 	bench_close(&bench);
-	if (!options.bench.json) {
-		json_object_put(object);
-		return EXIT_SUCCESS;
-	}
-	if (tool_json_write(object, options.bench.json))
-		tool_die("%s", tool_why());
-	return EXIT_SUCCESS;
+	return bench_finish(&options.bench, object);
 }

@@ -3,7 +3,6 @@
  * gdrcopy_pplat - round trip between CPU and GPU through mapped GPU memory
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,27 +22,6 @@ static const char *const mode_texts[] = {
 	"1 (GPU produces and CPU consumes)",
 };
 
-static void usage(FILE *out)
-{
-	fprintf(out,
-		"usage: gdrcopy_pplat [options]\n"
-		"  -h         this text\n"
-		"  -d N       GPU (0)\n"
-		"  -t N       iterations (1000)\n"
-		"  -u N       longest wait of CPU and GPU in seconds (10), 0 for no limit\n"
-		"  -a NAME    allocate with cuMemAlloc (default) or cuMemCreate\n"
-		"  -s BYTES   data in each iteration (0: flags only), multiple of 4\n"
-		"  -B N       blocks (8); 1 without data\n"
-		"  -T N       threads of each block (1024); 1 without data\n"
-		"  -m N       0: CPU produces, GPU consumes (default); 1: GPU produces, CPU consumes\n"
-		"  -G WHERE   flag that the GPU waits for: gpumem (default) or hostmem\n"
-		"  -C WHERE   flag that the CPU waits for: gpumem or hostmem (default)\n"
-		"  -D WHERE   data: gpumem (default) or hostmem\n"
-		"  -M TYPE    ask for a mapping: default, wc, cache or device\n"
-		"  --bare     take turns with a loop of plain stores and loads, and compare; -m 0 without data only\n"
-		"  --json F   also write the result as JSON to file F; - is stdout, and text goes to stderr\n");
-}
-
 static void check_options(struct pplat_options *options)
 {
 	if (options->data % 4)
@@ -57,77 +35,69 @@ static void check_options(struct pplat_options *options)
 		tool_die("option --bare: only with -m 0 -s 0 -G gpumem -C hostmem");
 }
 
-static void set_option(int opt, struct pplat_options *options)
+static bool own_option(int opt, void *arg)
 {
-	struct bench_options *bench = &options->bench;
+	struct pplat_options *options = arg;
 
 	switch (opt) {
-	case 'h':
-		usage(stdout);
-		exit(EXIT_SUCCESS);
-	case 'd':
-		bench->ordinal = (int)tool_number("-d", optarg, 0, INT32_MAX);
-		break;
 	case 't':
 		options->iters = tool_number("-t", optarg, 1, 1000000000);
-		break;
+		return true;
 	case 'u':
 		options->timeout_s = tool_number("-u", optarg, 0, 1000000);
-		break;
-	case 'a':
-		bench->kind = tool_name_value("-a", optarg, tool_mem_kinds);
-		break;
+		return true;
 	case 's':
 		options->data = tool_number("-s", optarg, 0, 1UL << 33);
-		break;
+		return true;
 	case 'B':
 		options->blocks = (unsigned int)tool_number("-B", optarg, 1, INT32_MAX);
-		break;
+		return true;
 	case 'T':
 		options->threads = (unsigned int)tool_number("-T", optarg, 1, 1024);
-		break;
+		return true;
 	case 'm':
 		options->mode = (enum pplat_mode)tool_number("-m", optarg, 0, 1);
-		break;
+		return true;
 	case 'G':
 		options->gpu_flag = (enum pplat_where)tool_name_value("-G", optarg, pplat_places);
-		break;
+		return true;
 	case 'C':
 		options->cpu_flag = (enum pplat_where)tool_name_value("-C", optarg, pplat_places);
-		break;
+		return true;
 	case 'D':
 		options->where = (enum pplat_where)tool_name_value("-D", optarg, pplat_places);
-		break;
-	case 'M':
-		bench->map = tool_name_value("-M", optarg, bench_map_types);
-		break;
-	case 'b':
+		return true;
+	case BENCH_OWN:
 		options->bare = true;
-		break;
-	case 'J':
-		bench->json = optarg;
-		break;
-	default: /* getopt said what is wrong */
-		usage(stderr);
-		exit(EXIT_FAILURE);
+		return true;
+	default:
+		return false;
 	}
 }
 
-static void parse(int argc, char **argv, struct pplat_options *options)
-{
-	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
-					       { "bare", no_argument, NULL, 'b' },
-					       { "json", required_argument, NULL, 'J' },
-					       { NULL, 0, NULL, 0 } };
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "hd:t:u:a:s:B:T:m:G:C:D:M:", longs, NULL)) != -1)
-		set_option(opt, options);
-	if (optind < argc)
-		tool_die("unexpected argument \"%s\"", argv[optind]);
-	check_options(options);
-	options->bench.size = PPLAT_DATA + options->data;
-}
+static const struct bench_cli cli = {
+	.name = "gdrcopy_pplat",
+	.usage = BENCH_USAGE_GPU
+		 "  -t N       iterations (1000)\n"
+		 "  -u N       longest wait of CPU and GPU in seconds (10), 0 for no limit\n"
+		 BENCH_USAGE_ALLOC
+		 "  -s BYTES   data in each iteration (0: flags only), multiple of 4\n"
+		 "  -B N       blocks (8); 1 without data\n"
+		 "  -T N       threads of each block (1024); 1 without data\n"
+		 "  -m N       0: CPU produces, GPU consumes (default); 1: GPU produces, CPU consumes\n"
+		 "  -G WHERE   flag that the GPU waits for: gpumem (default) or hostmem\n"
+		 "  -C WHERE   flag that the CPU waits for: gpumem or hostmem (default)\n"
+		 "  -D WHERE   data: gpumem (default) or hostmem\n"
+		 BENCH_USAGE_MAP
+		 "  --bare     take turns with a loop of plain stores and loads, and compare; -m 0 without data only\n"
+		 BENCH_USAGE_JSON,
+	.letters = "hd:t:u:a:s:B:T:m:G:C:D:M:",
+	.longs = (const struct option[]){ BENCH_LONG_HELP,
+					  { "bare", no_argument, NULL, BENCH_OWN },
+					  BENCH_LONG_JSON,
+					  BENCH_LONG_END },
+	.own = own_option,
+};
 
 static void print_setting(const struct pplat_options *options, FILE *out)
 {
@@ -234,7 +204,9 @@ int main(int argc, char **argv)
 	struct bench bench;
 	struct pplat game;
 
-	parse(argc, argv, &options);
+	bench_parse(argc, argv, &cli, &options.bench, &options);
+	check_options(&options);
+	options.bench.size = PPLAT_DATA + options.data;
 	bench_open(&options.bench, &bench);
 	bench_print(&options.bench, &bench);
 	print_setting(&options, bench.out);
@@ -250,11 +222,5 @@ int main(int argc, char **argv)
 	bench_close(&bench);
 	free(times.library);
 	free(times.bare);
-	if (!options.bench.json) {
-		json_object_put(object);
-		return EXIT_SUCCESS;
-	}
-	if (tool_json_write(object, options.bench.json))
-		tool_die("%s", tool_why());
-	return EXIT_SUCCESS;
+	return bench_finish(&options.bench, object);
 }

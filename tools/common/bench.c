@@ -204,3 +204,12 @@ struct json_object *bench_json_result(const char *name, size_t size, uint64_t it
 	tool_json_double(object, "mean_ns", stats->mean);
 	return object;
 }
+
+int bench_finish(const struct bench_options *options, struct json_object *object)
+{
+	if (!options->json)
+		json_object_put(object);
+	else if (tool_json_write(object, options->json))
+		tool_die("%s", tool_why());
+	return EXIT_SUCCESS;
+}

@@ -5,6 +5,7 @@
 #ifndef TOOLS_COMMON_BENCH_H
 #define TOOLS_COMMON_BENCH_H
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -17,6 +18,23 @@
 
 /* Samples that one measurement is split into, at most. */
 #define BENCH_SAMPLES 100
+
+/* Options without a letter. */
+enum { BENCH_JSON = 256, BENCH_BIND, BENCH_OWN };
+
+#define BENCH_LONG_HELP { "help", no_argument, NULL, 'h' }
+#define BENCH_LONG_BIND { "bind", required_argument, NULL, BENCH_BIND }
+#define BENCH_LONG_JSON { "json", required_argument, NULL, BENCH_JSON }
+#define BENCH_LONG_END	{ NULL, 0, NULL, 0 }
+
+#define BENCH_USAGE_GPU "  -d N       GPU (0)\n"
+#define BENCH_USAGE_ITERS                              \
+	"  -w N       iterations of a write test (10000)\n" \
+	"  -r N       iterations of a read test (100)\n"
+#define BENCH_USAGE_ALLOC "  -a NAME    allocate with cuMemAlloc (default) or cuMemCreate\n"
+#define BENCH_USAGE_MAP	  "  -M TYPE    ask for a mapping: default, wc, cache or device\n"
+#define BENCH_USAGE_BIND  "  --bind B   auto: run on the GPU's NUMA node; none (default): warn when on another\n"
+#define BENCH_USAGE_JSON  "  --json F   also write the result as JSON to file F; - is stdout, and text goes to stderr\n"
 
 /* "default", "wc", "cache", "device" */
 extern const struct tool_name bench_map_types[];
@@ -42,6 +60,33 @@ struct bench_options {
 	int bind;
 	const char *json;
 };
+
+/**
+ * struct bench_cli - options of one program
+ * @name:    of the program, however it was called
+ * @usage:   text of -h, without the line of -h
+ * @letters: all letters, for getopt_long()
+ * @longs:   all long options
+ * @own:     takes an option of the program's own, with its value in optarg; false when it is none. Asked first, so that
+ *           a letter may have another meaning than struct bench_options gives it. NULL when there are none.
+ */
+struct bench_cli {
+	const char *name;
+	const char *usage;
+	const char *letters;
+	const struct option *longs;
+	bool (*own)(int opt, void *options);
+};
+
+/**
+ * bench_parse() - Read the command line; ends the program with a message when it is wrong, and for -h
+ * @argc:    of main()
+ * @argv:    of main()
+ * @cli:     what there is
+ * @bench:   receives -s, -d, -w, -r, -a, -M, --bind and --json, those of them that @cli has
+ * @options: for @cli->own
+ */
+void bench_parse(int argc, char **argv, const struct bench_cli *cli, struct bench_options *bench, void *options);
 
 /**
  * struct bench - one buffer; pinned and mapped by bench_open() only
@@ -104,6 +149,38 @@ struct json_object *bench_json(const struct bench_options *options, const struct
 
 /* One result: iterations, and nanoseconds for each operation. */
 struct json_object *bench_json_result(const char *name, size_t size, uint64_t iters, const struct tool_stats *stats);
+
+/* Write the result where --json says, if it does, and let go of it. Return: exit status of the program. */
+int bench_finish(const struct bench_options *options, struct json_object *object);
+
+/**
+ * struct bench_copy - copies between host memory and the buffer
+ * @bench:  the buffer, mapped
+ * @device: CPU address of GPU memory in the mapping
+ * @host:   ordinary memory
+ * @len:    bytes
+ */
+struct bench_copy {
+	const struct bench *bench;
+	char *device;
+	char *host;
+	size_t len;
+};
+
+/* For bench_time(), on a struct bench_copy. */
+static inline int bench_copy_to(void *arg)
+{
+	const struct bench_copy *copy = arg;
+
+	return gdr_copy_to_mapping(copy->bench->mh, copy->device, copy->host, copy->len);
+}
+
+static inline int bench_copy_from(void *arg)
+{
+	const struct bench_copy *copy = arg;
+
+	return gdr_copy_from_mapping(copy->bench->mh, copy->host, copy->device, copy->len);
+}
 
 typedef int (*bench_op)(void *arg);
 
