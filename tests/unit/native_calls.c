@@ -2,6 +2,7 @@
 /* native_calls.c - bl_flush() and bl_publish() make no system call, take no lock, allocate nothing */
 #include "barlane.h"
 #include "fake_gdrdrv.h"
+#include "gpu/edge.h"
 #include "quiet.h"
 #include "tap.h"
 
@@ -36,7 +37,7 @@ static void run_locked_down(uint32_t type, bool mixed)
 	for (int i = mixed; i >= 0; i--) {
 		fake_gdrdrv.type = i ? 3 - type : type;
 		if (bl_pin(ctx, FAKE_VRAM_VA, BL_GPU_PAGE_SIZE, 0, 0, 0, &pin[i]) ||
-		    bl_map(ctx, pin[i], BL_GPU_PAGE_SIZE, BL_MAP_NONE, &va))
+		    bl_map_for_edge(ctx, pin[i], BL_GPU_PAGE_SIZE, BL_MAP_NONE, &va))
 			quiet_leave(QUIET_WRONG_SETUP);
 	}
 	memset(sent, 0x3c, sizeof(sent));
@@ -53,6 +54,17 @@ static void flush_and_publish_make_no_calls(void)
 	quiet_check(run_locked_down, BL_MAP_WC, true);
 }
 
+/* libgdrapi's mappings, whose own copies would call CUDA */
+static void publish_to_mappings_with_an_engine_makes_no_calls(void)
+{
+	setenv("GDRCOPY_ENGINE", "ce", 1);
+	quiet_check(run_locked_down, BL_MAP_WC, false);
+	setenv("GDRCOPY_ENGINE", "auto", 1);
+	quiet_check(run_locked_down, BL_MAP_WC, false);
+	quiet_check(run_locked_down, BL_MAP_CACHED, true);
+	unsetenv("GDRCOPY_ENGINE");
+}
+
 static void counters_count(void)
 {
 	unsigned long before = quiet_calls;
@@ -64,6 +76,7 @@ static void counters_count(void)
 
 static const struct tap_test tests[] = {
 	{ "flush_and_publish_make_no_calls", flush_and_publish_make_no_calls },
+	{ "publish_to_mappings_with_an_engine_makes_no_calls", publish_to_mappings_with_an_engine_makes_no_calls },
 	{ "counters_count", counters_count },
 };
 
