@@ -125,8 +125,7 @@ static void native_errors_are_negative(void)
 	char byte = 0;
 	uint64_t off;
 
-	if (bl_pin_find(map, &found, &off) == -ENOENT)
-		return; /* libgdrapi carries a core of its own in this build */
+	check_eq(bl_pin_find(map, &found, &off), 0);
 	check_eq(world.fault("cuda.memcpy:1"), 0);
 	check_eq(bl_copy_to(found, map, &byte, 1), -EIO);
 	check_eq(bl_copy_to(found, map, &byte, 1), 0);
@@ -139,8 +138,10 @@ static void native_errors_are_negative(void)
 static void legacy(const void *arg)
 {
 	struct bl_engine_stats cpu, ce;
+	bl_pin_t found;
 	CUdeviceptr va;
 	char byte = 0;
+	uint64_t off;
 	void *addr;
 	gdr_t g;
 
@@ -153,6 +154,8 @@ static void legacy(const void *arg)
 	map = addr;
 	copy = by_handle;
 	run_threads();
+	if (bl_pin_find(map, &found, &off) == -ENOENT)
+		skip("libgdrapi carries a core of its own in this build, whose counters cannot be read");
 	check_eq(bl_engine_stats(BL_ENGINE_CPU, &cpu), 0);
 	check_eq(bl_engine_stats(BL_ENGINE_CE, &ce), 0);
 	if (!arg || !strcmp(arg, "ce"))
