@@ -55,11 +55,13 @@ struct bl_backing {
  * @addr: start; the pin's first byte
  * @len:  bytes, whole CPU pages
  * @type: what the CPU sees
+ * @key:  the provider's own, set by map() for unmap()
  */
 struct bl_mapping {
 	void *addr;
 	size_t len;
 	enum bl_map_type type;
+	uint64_t key;
 };
 
 /**

@@ -34,13 +34,11 @@ struct rm_ctx {
  * struct rm_pin - a pin of this provider
  * @gpu:    where the memory is
  * @target: our duplicate
- * @view:   the mapping, while there is one
  * @stuck:  a mapping could not be removed; the duplicate must stay
  */
 struct rm_pin {
 	struct rm_gpu *gpu;
 	struct rm_target target;
-	struct rm_view view;
 	bool stuck;
 };
 
@@ -251,25 +249,33 @@ static int rm_unpin(void *priv, struct bl_backing *backing)
 	return ret;
 }
 
+/* Something may still reach the memory through a mapping: the duplicate must stay. */
+static int note_stuck(struct rm_pin *pin, int ret)
+{
+	if (ret == -EBUSY)
+		pin->stuck = true;
+	return ret;
+}
+
 static int rm_map_pin(void *priv, struct bl_backing *backing, struct bl_mapping *mapping)
 {
 	struct rm_ctx *ctx = priv;
 	struct rm_pin *pin = backing->priv;
+	struct rm_view view;
 	int ret;
 
-	ret = rm_view_open(ctx->conn, pin->gpu, pin->target.memory, backing->va - pin->target.va, mapping->len,
-			   &pin->view);
-	pin->stuck |= ret == -EBUSY;
+	ret = rm_view_open(ctx->conn, pin->gpu, pin->target.memory, backing->va - pin->target.va, mapping->len, &view);
 	if (ret)
-		return ret;
-	if (mapping->type != BL_MAP_NONE && mapping->type != pin->view.type) {
+		return note_stuck(pin, ret);
+	if (mapping->type != BL_MAP_NONE && mapping->type != view.type) {
 		ret = fail(EOPNOTSUPP, "map va 0x%" PRIx64 ": wanted type %d, the platform maps with type %d",
-			   backing->va, mapping->type, pin->view.type);
-		pin->stuck |= rm_view_close(ctx->conn, pin->gpu, &pin->view) == -EBUSY;
+			   backing->va, mapping->type, view.type);
+		note_stuck(pin, rm_view_close(ctx->conn, pin->gpu, &view));
 		return ret;
 	}
-	mapping->addr = pin->view.addr;
-	mapping->type = pin->view.type;
+	mapping->addr = view.addr;
+	mapping->type = view.type;
+	mapping->key = view.phys;
 	return 0;
 }
 
@@ -277,10 +283,15 @@ static int rm_unmap_pin(void *priv, struct bl_backing *backing, struct bl_mappin
 {
 	struct rm_ctx *ctx = priv;
 	struct rm_pin *pin = backing->priv;
-	int ret = rm_view_close(ctx->conn, pin->gpu, &pin->view);
+	struct rm_view view = {
+		.memory = pin->target.memory,
+		.phys = mapping->key,
+		.addr = mapping->addr,
+		.len = mapping->len,
+		.type = mapping->type,
+	};
 
-	pin->stuck |= ret == -EBUSY;
-	return ret;
+	return note_stuck(pin, rm_view_close(ctx->conn, pin->gpu, &view));
 }
 
 const struct bl_provider_ops bl_provider_rm = {
