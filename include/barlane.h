@@ -61,6 +61,8 @@ enum bl_copy_dir {
  * @released:  1 when the owner freed the memory under a pin that does not keep it
  * @tsc_khz:   rate of the counter of @pin_cycles; 0 unknown
  * @pin_cycles: CPU cycles spent pinning; 0 unknown
+ * @sharers:   pins that share the mapping, this one included; 0 while there is none
+ * @reserved:  0
  */
 struct bl_pin_info {
 	uint64_t va;
@@ -72,6 +74,8 @@ struct bl_pin_info {
 	uint32_t released;
 	uint32_t tsc_khz;
 	uint64_t pin_cycles;
+	uint32_t sharers;
+	uint32_t reserved;
 };
 
 /**
@@ -195,7 +199,8 @@ BL_API int bl_pin_info(bl_ctx_t ctx, bl_pin_t pin, struct bl_pin_info *info);
  * @type:   wanted type, or BL_MAP_NONE
  * @addr_p: receives the CPU address of the pin's first byte
  *
- * The mapping is not inherited over fork().
+ * The mapping is not inherited over fork(). Pins of a context whose bytes are in one memory object may share one: it goes
+ * with the last of them. Each is still to be unmapped by itself.
  * Return: 0, -EINVAL (length; a pin whose requested address did not start on a page: the original's rule, kept),
  * -EAGAIN (already mapped), -EOPNOTSUPP or, where the original gives it, -EINVAL (type), -ENOMEM (BAR1 exhausted),
  * -EMFILE, -EPROTO (what the driver answers does not add up), -EACCES, -EIO.
@@ -218,21 +223,23 @@ BL_API int bl_map(bl_ctx_t ctx, bl_pin_t pin, size_t len, enum bl_map_type type,
 BL_API int bl_map_byte(bl_ctx_t ctx, bl_pin_t pin, size_t len, enum bl_map_type type, void **addr_p);
 
 /**
- * bl_unmap() - Remove a mapping
+ * bl_unmap() - Remove a mapping, or leave it to the pins that share it
  * @ctx:  the context that pinned it
  * @pin:  mapped pin
  * @addr: from bl_map() or bl_map_byte()
  * @len:  as given there
  *
  * Return: 0, -EINVAL (not mapped, other address or length), -EBUSY (the kernel did not remove it: the handle counts as
- * unmapped, and the GPU memory stays allocated until the process ends), -EIO, -EACCES.
+ * unmapped, and the GPU memory stays allocated until the process ends), -EIO, -EACCES. Of pins that share, the last one is
+ * told of -EBUSY and -EIO.
  */
 BL_API int bl_unmap(bl_ctx_t ctx, bl_pin_t pin, void *addr, size_t len);
 
 /**
  * bl_pin_find() - Find the pin whose mapping holds a CPU address
  * @addr:  any address
- * @pin_p: receives the pin; of any context, and of libgdrapi too
+ * @pin_p: receives the pin; of any context, and of libgdrapi too. Of pins that share a mapping: the one, or one of
+ *         those, that reach furthest behind @addr
  * @off_p: receives the bytes from the start of the pin to @addr; may be NULL
  *
  * Walks the table of pins under its lock, O(n) in the largest number of pins that existed at a time: not for hot paths.

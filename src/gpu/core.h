@@ -2,7 +2,7 @@
 /*
  * core.h - contexts and pins behind the handles of barlane.h
  *
- * Lock order: pin->lock, ctx->lock, table lock; provider locks below all of them. The table lock guards the handle
+ * Lock order: pin->lock, ctx->lock, shares.lock, table lock; provider locks below all of them. The table lock guards the handle
  * tables and the views, and is held for a moment only, but for bl_pin_find(); a reference taken under it keeps an object
  * alive afterwards.
  * Copies take none of them, see copy.c.
@@ -17,6 +17,7 @@
 #include "ce.h"
 #include "copy/cpu.h"
 #include "provider.h"
+#include "share.h"
 #include "util/slots.h"
 #include "vmm.h"
 
@@ -31,6 +32,7 @@
  * @settled: the provider has proved that it can serve
  * @closing: bl_close() has begun; no new pins
  * @pins:    living pins, linked by pin->next and pin->prev
+ * @shares:  mappings that pins share, with a lock of its own
  */
 struct bl_ctx {
 	atomic_int refs;
@@ -42,19 +44,22 @@ struct bl_ctx {
 	bool settled;
 	bool closing;
 	struct bl_pin *pins;
+	struct bl_shares shares;
 };
 
 /**
  * struct bl_pin - a pinned range
- * @refs:     the handle and every call under way
+ * @refs:     the handle, every call under way, a shared mapping that this pin made
+ * @holds:    who needs @backing: the pin until it is unpinned, and such a mapping
  * @id:       its handle
  * @ctx:      context, referenced
  * @ops:      provider that pinned it
  * @lock:     guards what follows
- * @backing:  the provider's view
+ * @backing:  the provider's view; never changes
  * @asked:    requested address
  * @page_off: offset of the requested address in its page; bl_map() refuses a pin where it is not 0
  * @mapping:  addr is NULL while there is none
+ * @share:    what @mapping is a part of, NULL while it is the pin's alone
  * @shown:    offset in the mapping of the address that the caller was given
  * @cpu:      routines of the mapping
  * @ce:       what engine ce knows of the memory, once @ce_known
@@ -66,6 +71,7 @@ struct bl_ctx {
  */
 struct bl_pin {
 	atomic_int refs;
+	atomic_int holds;
 	uint64_t id;
 	struct bl_ctx *ctx;
 	const struct bl_provider_ops *ops;
@@ -74,6 +80,7 @@ struct bl_pin {
 	uint64_t asked;
 	uint64_t page_off;
 	struct bl_mapping mapping;
+	struct bl_share *share;
 	size_t shown;
 	const struct bl_cpu_copy *cpu;
 	struct bl_ce_target ce;
@@ -124,6 +131,9 @@ int bl_pin_get(bl_ctx_t ctx_id, bl_pin_t id, struct bl_pin **pin_p);
 /* As bl_pin_get(), whatever context it belongs to. */
 int bl_pin_get_any(bl_pin_t id, struct bl_pin **pin_p);
 void bl_pin_put(struct bl_pin *pin);
+
+/* Give up one of the holds of its backing; with the last the provider unpins. 0 or the provider's error. */
+int bl_pin_release(struct bl_pin *pin);
 
 /* The lock of both handle tables. */
 void bl_table_lock(void);

@@ -61,6 +61,7 @@ void bl_ctx_put(struct bl_ctx *ctx)
 		return;
 	/* only now can no call that is still under way need it */
 	(*ctx->place)->close(ctx->priv);
+	pthread_mutex_destroy(&ctx->shares.lock);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }
@@ -89,6 +90,7 @@ int bl_open(const char *provider, bl_ctx_t *ctx_p)
 		goto free_ctx;
 	atomic_init(&ctx->refs, 1);
 	pthread_mutex_init(&ctx->lock, NULL);
+	pthread_mutex_init(&ctx->shares.lock, NULL);
 	bl_table_lock();
 	ret = bl_slots_add(&ctx_slots, ctx, &ctx->id);
 	*ctx_p = ret ? *ctx_p : ctx->id;
@@ -100,6 +102,7 @@ int bl_open(const char *provider, bl_ctx_t *ctx_p)
 	return 0;
 close_provider:
 	(*ctx->place)->close(ctx->priv);
+	pthread_mutex_destroy(&ctx->shares.lock);
 	pthread_mutex_destroy(&ctx->lock);
 free_ctx:
 	free(ctx);

@@ -126,6 +126,26 @@ static int export_range(const struct bl_cuda *cuda, const struct bl_cuda_ptr *pt
 	return 0;
 }
 
+/*
+ * Nothing tells whether two dma-bufs show the same memory. But an allocation never moves: two of the same allocation,
+ * which was there before and after each export, do, as far as its own pages go. For VMM memory
+ * CUDA's documentation does not say that the id changes when other memory is mapped at the address: no proof.
+ */
+static uint64_t object_of(const struct bl_cuda *cuda, const struct bl_cuda_ptr *ptr, const struct bl_backing *backing)
+{
+	uint64_t page = backing->page_size, end = (ptr->base + ptr->size + page - 1) & ~(page - 1);
+	struct bl_cuda_ptr now;
+	int ret;
+
+	if (!ptr->legacy_ipc || !ptr->buffer_id || backing->va < (ptr->base & ~(page - 1)) ||
+	    backing->va + backing->len > end)
+		return 0;
+	bl_fail_hush(1);
+	ret = bl_cuda_ptr_query(cuda, ptr->va, &now);
+	bl_fail_hush(-1);
+	return !ret && now.buffer_id == ptr->buffer_id ? ptr->base : 0;
+}
+
 static int dmabuf_pin(void *priv, const struct bl_request *req, struct bl_backing *backing)
 {
 	const struct bl_cuda *cuda = bl_cuda();
@@ -154,6 +174,8 @@ static int dmabuf_pin(void *priv, const struct bl_request *req, struct bl_backin
 	ret = export_range(cuda, &ptr, backing, req->flags, &pin->fd);
 	if (ret)
 		free(pin);
+	else
+		backing->object_va = object_of(cuda, &ptr, backing);
 	return ret;
 }
 
@@ -182,6 +204,14 @@ static int dmabuf_map(void *priv, struct bl_backing *backing, struct bl_mapping 
 	return 0;
 }
 
+static bool dmabuf_same(void *priv, const struct bl_backing *a, const struct bl_backing *b)
+{
+	const struct dmabuf_pin *one = a->priv, *two = b->priv;
+
+	/* over PCIe or over a coherent link are two ways to the same bytes, and a pin asks for one of them */
+	return a->buffer_id == b->buffer_id && one->type == two->type;
+}
+
 const struct bl_provider_ops bl_provider_dmabuf = {
 	.name = "dmabuf",
 	.probe = dmabuf_probe,
@@ -192,4 +222,5 @@ const struct bl_provider_ops bl_provider_dmabuf = {
 	.unpin = dmabuf_unpin,
 	.map = dmabuf_map,
 	.unmap = bl_device_unmap,
+	.same = dmabuf_same,
 };

@@ -108,7 +108,8 @@ static int map_locked(struct bl_pin *pin, size_t len, int type, enum want want, 
 	if (ret)
 		return ret;
 	mapping.len = (shown + len + page - 1) & ~(page - 1);
-	ret = pin->ops->map(pin->ctx->priv, &pin->backing, &mapping);
+	/* whoever comes from GDRCopy knows an address for each handle */
+	ret = bl_share_map(pin, want == WHOLE_FOR_EDGE, &mapping);
 	if (ret)
 		return ret;
 	pin->mapping = mapping;
@@ -174,7 +175,7 @@ static int unmap_locked(struct bl_pin *pin, const void *addr, size_t len)
 	bl_table_unlock();
 	bl_edge_drop(mapping.addr);
 	pin->mapping = (struct bl_mapping){ 0 };
-	return pin->ops->unmap(pin->ctx->priv, &pin->backing, &mapping);
+	return bl_share_unmap(pin, &mapping);
 }
 
 int bl_unmap(bl_ctx_t ctx_id, bl_pin_t id, void *addr, size_t len)

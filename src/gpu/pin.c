@@ -62,6 +62,13 @@ void bl_pin_put(struct bl_pin *pin)
 	free(pin);
 }
 
+int bl_pin_release(struct bl_pin *pin)
+{
+	if (atomic_fetch_sub(&pin->holds, 1) != 1)
+		return 0;
+	return pin->ops->unpin(pin->ctx->priv, &pin->backing);
+}
+
 /* The chosen provider cannot serve after all: go on with the next one in the table. */
 static int take_over(struct bl_ctx *ctx)
 {
@@ -151,6 +158,7 @@ static struct bl_pin *pin_new(struct bl_ctx *ctx)
 	if (!pin)
 		return NULL;
 	atomic_init(&pin->refs, 1);
+	atomic_init(&pin->holds, 1);
 	pthread_mutex_init(&pin->lock, NULL);
 	atomic_fetch_add(&ctx->refs, 1);
 	pin->ctx = ctx;
@@ -224,7 +232,6 @@ static void forget_pin(struct bl_pin *pin)
 
 int bl_pin_destroy(struct bl_pin *pin)
 {
-	void *priv = pin->ctx->priv;
 	int ret, err = 0;
 
 	pthread_mutex_lock(&pin->lock);
@@ -242,10 +249,10 @@ int bl_pin_destroy(struct bl_pin *pin)
 	forget_pin(pin);
 	if (pin->mapping.addr) {
 		bl_edge_drop(pin->mapping.addr);
-		err = pin->ops->unmap(priv, &pin->backing, &pin->mapping);
+		err = bl_share_unmap(pin, &pin->mapping);
 		pin->mapping = (struct bl_mapping){ 0 };
 	}
-	ret = pin->ops->unpin(priv, &pin->backing);
+	ret = bl_pin_release(pin);
 	if (!err)
 		err = ret;
 	/* under a mapping that could not be removed the memory stays */
@@ -282,6 +289,7 @@ static int describe(struct bl_pin *pin, struct bl_pin_info *info)
 		.type = pin->mapping.addr ? pin->mapping.type : BL_MAP_NONE,
 		.addr = pin->mapping.addr,
 		.map_len = pin->mapping.len,
+		.sharers = bl_share_count(pin),
 	};
 	void *priv = pin->ctx->priv;
 	int released = 0;

@@ -5,7 +5,9 @@
  * Adding one is a file and a line in the table of select.c.
  *
  * Locking: pin(), unpin(), map(), unmap() and released() of one pin are serialised by the caller; those of different
- * pins run at the same time. Every operation gives 0 or -errno; the one that decides on the error calls fail().
+ * pins run at the same time. With same() a pin may have several mappings, each made with map() and removed with unmap(),
+ * and unmap() may run at the same time as any other operation on the pin but unpin(). Every operation gives 0 or -errno
+ * unless said otherwise; the one that decides on the error calls fail().
  */
 #ifndef BL_GPU_PROVIDER_H
 #define BL_GPU_PROVIDER_H
@@ -40,6 +42,8 @@ struct bl_request {
  * @len:        pinned bytes, set by pin()
  * @page_size:  granularity, set by pin()
  * @buffer_id:  CUDA's id of the allocation, set by pin() where it asks CUDA, else 0
+ * @object_va:  device address of the object that holds the pinned bytes; set by pin() where same() can compare them,
+ *              else 0. Says where to look: pins of the same memory have the same.
  * @priv:       the provider's own, set by pin(), released by unpin()
  */
 struct bl_backing {
@@ -47,6 +51,7 @@ struct bl_backing {
 	uint64_t len;
 	uint32_t page_size;
 	uint64_t buffer_id;
+	uint64_t object_va;
 	void *priv;
 };
 
@@ -78,6 +83,9 @@ struct bl_mapping {
  * @map:      map the first @mapping->len bytes; @mapping->type is the wish, replaced by what it became
  * @unmap:    remove the mapping; it is gone whatever is returned
  * @released: optional: whether the owner freed the memory under the pin
+ * @same:     optional: whether two pins of a context hold the same memory, so that equal device addresses in them mean
+ *            equal bytes and a mapping of one serves the other. True only when that is proved. Both backings stay
+ *            pinned during the call, and calls for different pins run at the same time.
  * @times:    optional: CPU cycles that pinning took and the counter's rate
  * @refresh:  optional: fill @info of an open context with what is in use, instead of probe()'s answer
  */
@@ -93,6 +101,7 @@ struct bl_provider_ops {
 	int (*map)(void *priv, struct bl_backing *backing, struct bl_mapping *mapping);
 	int (*unmap)(void *priv, struct bl_backing *backing, struct bl_mapping *mapping);
 	int (*released)(void *priv, struct bl_backing *backing, int *released_p);
+	bool (*same)(void *priv, const struct bl_backing *a, const struct bl_backing *b);
 	int (*times)(void *priv, struct bl_backing *backing, uint64_t *cycles_p, uint32_t *khz_p);
 	int (*refresh)(void *priv, struct bl_provider_info *info);
 };

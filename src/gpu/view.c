@@ -48,8 +48,8 @@ void bl_view_hide(uint64_t id)
 
 uint64_t bl_view_at(const void *addr, uint64_t *off_p)
 {
+	uint64_t id, found = 0, off, left, most = 0;
 	struct bl_view *chunk, *view;
-	uint64_t id;
 
 	for (size_t i = 0; i < BL_VIEW_CHUNKS; i++) {
 		chunk = atomic_load_explicit(&bl_view_chunks[i], memory_order_acquire);
@@ -57,9 +57,14 @@ uint64_t bl_view_at(const void *addr, uint64_t *off_p)
 			id = atomic_load_explicit(&view->id, memory_order_relaxed);
 			if (!id || !bl_view_holds(view, addr, 1))
 				continue;
-			*off_p = (uintptr_t)addr - atomic_load_explicit(&view->addr, memory_order_relaxed);
-			return id;
+			off = (uintptr_t)addr - atomic_load_explicit(&view->addr, memory_order_relaxed);
+			left = atomic_load_explicit(&view->len, memory_order_relaxed) - off;
+			if (left <= most)
+				continue;
+			most = left;
+			found = id;
+			*off_p = off;
 		}
 	}
-	return 0;
+	return found;
 }

@@ -50,7 +50,10 @@ void bl_view_show(uint64_t id, void *addr, size_t len, const struct bl_cpu_copy 
 /* Keep new copies from finding it. */
 void bl_view_hide(uint64_t id);
 
-/* Pin whose mapping holds an address, and the offset in it; 0 when there is none. Under the handle table's lock. */
+/*
+ * Pin whose mapping holds an address, and the offset in it; 0 when there is none. Of several that share a mapping, the one
+ * that has most bytes from the address on. Under the handle table's lock.
+ */
 uint64_t bl_view_at(const void *addr, uint64_t *off_p);
 
 /* Entry of a handle, NULL when there can be none. */

@@ -94,17 +94,18 @@ static void whoever_sees_the_flag_sees_the_data(void)
 {
 	static struct box boxes[NR_BOXES];
 	bl_pin_t writer, reader;
+	bl_ctx_t ctx, other;
 	CUdeviceptr va;
 	char *w, *r;
-	bl_ctx_t ctx;
 
 	world_enter();
 	va = world_alloc(2 * MIB);
 	check_eq(world.cuda->cuMemsetD8(va, 0, NR_BOXES * 65536), CUDA_SUCCESS);
 	check_eq(world.cuda->cuCtxSynchronize(), CUDA_SUCCESS);
 	ctx = world_open("rm");
+	other = world_open("rm"); /* pins of one context would share a mapping */
 	w = map_whole(ctx, va, NR_BOXES * 65536, &writer);
-	r = map_whole(ctx, va, NR_BOXES * 65536, &reader);
+	r = map_whole(other, va, NR_BOXES * 65536, &reader);
 	check(w != r);
 	for (size_t i = 0; i < NR_BOXES; i++) {
 		boxes[i] = (struct box){ .pin = writer, .box = w + i * BOX_SIZE, .watched = r + i * BOX_SIZE };
@@ -120,6 +121,7 @@ static void whoever_sees_the_flag_sees_the_data(void)
 			tap_end(TAP_FAILED, "box %zu: %s", i, boxes[i].what ? boxes[i].what : boxes[i].seen);
 	}
 	check_eq(bl_close(ctx), 0);
+	check_eq(bl_close(other), 0);
 	world_free(va);
 	world_check_rules();
 }

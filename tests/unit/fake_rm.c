@@ -232,6 +232,19 @@ static uint32_t do_import(void *params)
 	return OK;
 }
 
+/* hObject1 0, hObject2 4, answer 8:1; from 525 on */
+static uint32_t do_compare(void *params)
+{
+	const struct object *one = object(get32(params, 0)), *two = object(get32(params, 4));
+
+	if (fake_rm.branch < 525)
+		return NOT_SUPPORTED;
+	if (!one || !two)
+		return OBJECT_NOT_FOUND;
+	((uint8_t *)params)[8] = one->vram_off == two->vram_off && one->size == two->size && !fake_rm.apart;
+	return OK;
+}
+
 static uint32_t do_export_info(void *params)
 {
 	struct fake_file *file = fake_sys_file((int)get32(params, 0));
@@ -250,7 +263,8 @@ static const struct command {
 	bool client;
 	uint32_t class_id;
 } commands[] = {
-	{0x205, 32, true, 0},	       {0xd01, 12, true, 0},	      {0x3d08, 80, true, 0},	    {0x3d0c, 652, true, 0},
+	{0x205, 32, true, 0},	       {0xd01, 12, true, 0},	      {0xd07, 12, true, 0},
+	{0x3d08, 80, true, 0},	       {0x3d0c, 652, true, 0},
 	{0x410110, 16, false, 0x40}, {0x2080014a, 268, false, 0x2080}, {0x20801301, 16, false, 0x2080},
 };
 
@@ -265,6 +279,8 @@ static uint32_t do_command(uint32_t cmd, void *params, const struct object *targ
 	case 0xd01:
 		put32(params, 8, fake_rm.space);
 		return object(get32(params, 0)) ? OK : OBJECT_NOT_FOUND;
+	case 0xd07:
+		return do_compare(params);
 	case 0x3d08:
 		return do_export_info(params);
 	case 0x3d0c:

@@ -36,6 +36,7 @@
  * @import_type: of imported objects
  * @uuid:       of the GPU
  * @listed:     CARD_INFO lists the GPU
+ * @apart:      no two objects are duplicates of each other
  */
 struct fake_rm {
 	unsigned int branch;
@@ -52,6 +53,7 @@ struct fake_rm {
 	uint8_t import_type;
 	uint8_t uuid[16];
 	bool listed;
+	bool apart;
 };
 
 extern struct fake_rm fake_rm;

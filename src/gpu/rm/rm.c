@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ struct rm_ctx {
 struct rm_pin {
 	struct rm_gpu *gpu;
 	struct rm_target target;
-	bool stuck;
+	_Atomic(bool) stuck;
 };
 
 static int rm_probe(struct bl_provider_info *info)
@@ -185,6 +186,7 @@ static int clip(const struct bl_request *req, const struct rm_target *target, st
 	backing->va = first > target->va ? first : target->va;
 	backing->len = (last < end ? last : end) - backing->va;
 	backing->page_size = BL_GPU_PAGE_SIZE;
+	backing->object_va = target->va;
 	return 0;
 }
 
@@ -243,7 +245,7 @@ static int rm_unpin(void *priv, struct bl_backing *backing)
 	struct rm_pin *pin = backing->priv;
 	int ret = 0;
 
-	if (!pin->stuck)
+	if (!atomic_load(&pin->stuck))
 		ret = rm_target_free(ctx->conn, pin->gpu, &pin->target);
 	free(pin);
 	return ret;
@@ -253,7 +255,7 @@ static int rm_unpin(void *priv, struct bl_backing *backing)
 static int note_stuck(struct rm_pin *pin, int ret)
 {
 	if (ret == -EBUSY)
-		pin->stuck = true;
+		atomic_store(&pin->stuck, true);
 	return ret;
 }
 
@@ -294,6 +296,14 @@ static int rm_unmap_pin(void *priv, struct bl_backing *backing, struct bl_mappin
 	return note_stuck(pin, rm_view_close(ctx->conn, pin->gpu, &view));
 }
 
+static bool rm_same(void *priv, const struct bl_backing *a, const struct bl_backing *b)
+{
+	const struct rm_ctx *ctx = priv;
+	const struct rm_pin *one = a->priv, *two = b->priv;
+
+	return one->gpu == two->gpu && rm_target_same(ctx->conn, &one->target, &two->target);
+}
+
 const struct bl_provider_ops bl_provider_rm = {
 	.name = "rm",
 	.probe = rm_probe,
@@ -303,4 +313,5 @@ const struct bl_provider_ops bl_provider_rm = {
 	.unpin = rm_unpin,
 	.map = rm_map_pin,
 	.unmap = rm_unmap_pin,
+	.same = rm_same,
 };

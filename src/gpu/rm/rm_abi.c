@@ -5,10 +5,10 @@
 
 /* Oldest first. */
 static const struct rm_layout layouts[] = {
-	{ .first = 515, .alloc_status = 0, .export_info_size = 76, .export_max = 8, .map_caching = false },
-	{ .first = 525, .alloc_status = 0, .export_info_size = 76, .export_max = 8, .map_caching = true },
-	{ .first = 535, .alloc_status = 1, .export_info_size = 76, .export_max = 8, .map_caching = true },
-	{ .first = 545, .alloc_status = 1, .export_info_size = 80, .export_max = 12, .map_caching = true },
+	{ .first = 515, .alloc_status = 0, .export_info_size = 76, .export_max = 8 },
+	{ .first = 525, .alloc_status = 0, .export_info_size = 76, .export_max = 8, .compares = true, .map_caching = true },
+	{ .first = 535, .alloc_status = 1, .export_info_size = 76, .export_max = 8, .compares = true, .map_caching = true },
+	{ .first = 545, .alloc_status = 1, .export_info_size = 80, .export_max = 12, .compares = true, .map_caching = true },
 };
 
 #define NR_LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))

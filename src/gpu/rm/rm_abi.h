@@ -33,6 +33,7 @@
 
 #define RM_CTRL_GPU_GET_ID_INFO_V2	0x00000205U
 #define RM_CTRL_CLIENT_GET_ADDR_SPACE	0x00000D01U
+#define RM_CTRL_OBJECTS_ARE_DUPLICATES	0x00000D07U
 #define RM_CTRL_GET_EXPORT_OBJECT_INFO	0x00003D08U
 #define RM_CTRL_IMPORT_OBJECTS_FROM_FD	0x00003D0CU
 #define RM_CTRL_MEMORY_GET_SURFACE_INFO 0x00410110U
@@ -169,6 +170,13 @@ struct rm_addr_space {
 	uint32_t type;
 };
 
+struct rm_duplicates {
+	uint32_t one;
+	uint32_t two;
+	uint8_t answer;
+	uint8_t pad[3];
+};
+
 struct rm_pair {
 	uint32_t index;
 	uint32_t data;
@@ -211,6 +219,7 @@ _Static_assert(offsetof(struct rm_card_info, fb_address) == 40, "card info");
 _Static_assert(sizeof(struct rm_version_str) == 72, "version string");
 _Static_assert(sizeof(struct rm_device_params) == 56, "NV0080 allocation");
 _Static_assert(sizeof(struct rm_id_info) == 32, "GPU_GET_ID_INFO_V2");
+_Static_assert(sizeof(struct rm_duplicates) == 12, "CLIENT_OBJECTS_ARE_DUPLICATES");
 _Static_assert(sizeof(struct rm_gid_info) == 268, "GPU_GET_GID_INFO");
 _Static_assert(sizeof(struct rm_import) == 652, "IMPORT_OBJECTS_FROM_FD");
 
@@ -220,6 +229,7 @@ _Static_assert(sizeof(struct rm_import) == 652, "IMPORT_OBJECTS_FROM_FD");
  * @alloc_status:     word of struct rm_alloc's tail that holds the status
  * @export_info_size: bytes of GET_EXPORT_OBJECT_INFO
  * @export_max:       offset in it of the number of objects (u16)
+ * @compares:         CLIENT_OBJECTS_ARE_DUPLICATES exists
  * @map_caching:      MAP_MEMORY reports the caching type; older branches always map write-combining and report none
  */
 struct rm_layout {
@@ -227,6 +237,7 @@ struct rm_layout {
 	unsigned int alloc_status;
 	unsigned int export_info_size;
 	unsigned int export_max;
+	bool compares;
 	bool map_caching;
 };
 

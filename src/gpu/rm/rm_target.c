@@ -33,6 +33,20 @@ int rm_target_free(const struct rm_conn *conn, const struct rm_gpu *gpu, const s
 	return rm_free(conn, gpu->device, target->memory);
 }
 
+bool rm_target_same(const struct rm_conn *conn, const struct rm_target *a, const struct rm_target *b)
+{
+	struct rm_duplicates question = { .one = a->memory, .two = b->memory };
+	int ret;
+
+	if (!conn->layout->compares || a->va != b->va || a->size != b->size)
+		return false;
+	/* without an answer there is a mapping for each, which is no failure */
+	bl_fail_hush(1);
+	ret = rm_control(conn, conn->client, RM_CTRL_OBJECTS_ARE_DUPLICATES, &question, sizeof(question));
+	bl_fail_hush(-1);
+	return !ret && question.answer == 1;
+}
+
 /* RM rounds an object up to its largest page. */
 #define RM_ROUNDING (2ULL << 20)
 

@@ -46,6 +46,17 @@ int rm_target_plain(const struct rm_conn *conn, struct rm_gpu *gpu, const struct
 int rm_target_vmm(const struct rm_conn *conn, const struct rm_gpu *gpu, const struct bl_cuda *cuda,
 		  const struct bl_cuda_ptr *ptr, struct rm_target *target);
 
+/**
+ * rm_target_same() - Whether two duplicates of ours are of one object, mapped at one device address
+ * @conn: client
+ * @a:    one
+ * @b:    another
+ *
+ * RM answers: neither an address, nor the handle that libcuda has for the memory, is proof, since both come back with
+ * other memory. Where RM cannot be asked (branches before 525, a sandbox that forbids it) the answer is no.
+ */
+bool rm_target_same(const struct rm_conn *conn, const struct rm_target *a, const struct rm_target *b);
+
 int rm_target_free(const struct rm_conn *conn, const struct rm_gpu *gpu, const struct rm_target *target);
 
 #endif
