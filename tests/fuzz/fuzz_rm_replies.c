@@ -83,6 +83,9 @@ static void reply_control(uint32_t cmd, void *params, size_t size)
 	case 0xd01:
 		put32(params, 8, 2);
 		break;
+	case 0xd07:
+		((uint8_t *)params)[8] = 1;
+		break;
 	case 0x3d08:
 		put32(params, 4, 5);
 		((uint8_t *)params)[size == 80 ? 12 : 8] = 1;
@@ -305,7 +308,7 @@ static void find_and_map(const struct rm_conn *conn, struct rm_gpu *gpu)
 {
 	struct bl_cuda_scope scope;
 	struct bl_cuda_ptr ptr;
-	struct rm_target target;
+	struct rm_target target, other;
 	int ret;
 
 	if (bl_cuda_ptr_query(&cuda, VA, &ptr) || bl_cuda_enter(&cuda, &ptr, &scope))
@@ -318,6 +321,11 @@ static void find_and_map(const struct rm_conn *conn, struct rm_gpu *gpu)
 	if (ret)
 		return;
 	must(target.size);
+	/* any answer is one, and other memory is never the same */
+	other = target;
+	rm_target_same(conn, &target, &other);
+	other.va += BLOCK;
+	must(!rm_target_same(conn, &target, &other));
 	map_and_unmap(conn, gpu, &target);
 	rm_target_free(conn, gpu, &target);
 }
