@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * engine_copy: the engines of bl_copy() against each other and against bare CUDA copies, in one run. For each size,
- * direction and kind of host memory all ways take turns, beginning with another one each round, so that what disturbs
- * the machine for a while disturbs all of them.
+ * direction and kind of host memory all ways take turns, in another order each round, so that what disturbs the machine
+ * for a while disturbs all of them. A turn begins with a call that is not timed, so that no way is timed in the state
+ * of caches, clocks and link that the way before it left.
  */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +22,14 @@
 #include "copy_loops.h"
 #include "engine_copy.h"
 
-#define MAX_ROUNDS 400
-#define MIN_ROUNDS 9
-#define BUDGET_NS  60000000ULL /* per line, beyond the smallest number of rounds */
-#define GROUP	   16	       /* calls that are timed together, for short copies */
-#define GROUP_MAX  4096
+#define MAX_ROUNDS  100
+#define MIN_ROUNDS  9
+#define SLOW_ROUNDS 5
+#define SLOW_NS	    2000000.0	/* a way that takes longer has fewer rounds */
+#define MAX_BURST   8		/* samples in a turn */
+#define BUDGET_NS   60000000ULL /* per line, beyond the smallest number of rounds */
+#define GROUP	    16		/* calls that are timed together, for short copies */
+#define GROUP_MAX   4096
 
 struct bench_engines bench;
 
@@ -47,13 +52,9 @@ static void by_way(enum way way, enum bl_copy_dir dir, void *host, size_t len)
 	const struct bl_cuda *cu = bench.device.cu;
 	CUresult err = CUDA_SUCCESS;
 
+	if (ways[way].by_engine)
+		return by_engine(ways[way].engine, dir, host, len);
 	switch (way) {
-	case WAY_CPU:
-		return by_engine(BL_ENGINE_CPU, dir, host, len);
-	case WAY_CE:
-		return by_engine(BL_ENGINE_CE, dir, host, len);
-	case WAY_AUTO:
-		return by_engine(BL_ENGINE_AUTO, dir, host, len);
 	case WAY_ASYNC:
 		err = dir == BL_COPY_TO ? cu->cuMemcpyHtoDAsync(bench.mem.ptr, host, len, stream) :
 					  cu->cuMemcpyDtoHAsync(host, bench.mem.ptr, len, stream);
@@ -67,7 +68,7 @@ static void by_way(enum way way, enum bl_copy_dir dir, void *host, size_t len)
 	case WAY_LOADS:
 		loads->fn(host, bench.map, len);
 		break;
-	case NR_WAYS:
+	default:
 		break;
 	}
 	if (err)
@@ -98,7 +99,7 @@ static void verify(const struct row *row, void *host)
 		if (row->dir == BL_COPY_TO)
 			must(!bench.device.cu->cuMemcpyDtoH(bench.check, bench.mem.ptr, row->len), "cuMemcpyDtoH");
 		if (memcmp(host, bench.check, row->len))
-			tool_die("%s: wrong bytes at length %zu", way_names[way], row->len);
+			tool_die("%s: wrong bytes at length %zu", ways[way].name, row->len);
 	}
 }
 
@@ -126,26 +127,78 @@ static double sample(enum way way, const struct row *row, void *host, double clo
 	return ((double)(tool_now_ns() - start) - clock) / group;
 }
 
-static void measure(struct row *row, double clock)
+/**
+ * struct series - the samples of one way
+ * @slow: it has its rounds already after SLOW_ROUNDS of them
+ * @nr:   samples
+ * @ns:   samples
+ */
+struct series {
+	bool slow;
+	size_t nr;
+	double ns[MAX_ROUNDS * MAX_BURST];
+};
+
+static int burst(size_t len)
 {
-	static double samples[NR_WAYS][MAX_ROUNDS];
+	if (len <= 64 << 10)
+		return MAX_BURST;
+	return len <= 1 << 20 ? 3 : 1;
+}
+
+static void take_turn(enum way way, const struct row *row, void *host, double clock, struct series *series)
+{
+	/* the first one brings caches, clocks and link into this way's own state */
+	series->slow = sample(way, row, host, clock) > SLOW_NS;
+	for (int i = burst(row->len); i; i--)
+		series->ns[series->nr++] = sample(way, row, host, clock);
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+static void shuffle(enum way *order, uint32_t *state)
+{
+	for (uint32_t i = NR_WAYS - 1; i; i--) {
+		uint32_t other = next_random(state) % (i + 1);
+		enum way way = order[i];
+
+		order[i] = order[other];
+		order[other] = way;
+	}
+}
+
+static void measure(struct row *row, double clock, uint32_t *random)
+{
+	static struct series all[NR_WAYS];
 	void *host = row->pinned ? bench.pinned : bench.ordinary;
-	uint64_t end = tool_now_ns() + BUDGET_NS;
-	size_t rounds = 0;
+	enum way order[NR_WAYS];
+	uint64_t end;
 
 	verify(row, host);
-	while (rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || tool_now_ns() < end)) {
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		order[way] = way;
+		all[way].slow = false;
+		all[way].nr = 0;
+	}
+	end = tool_now_ns() + BUDGET_NS;
+	for (int round = 0; round < MAX_ROUNDS && (round < MIN_ROUNDS || tool_now_ns() < end); round++) {
+		shuffle(order, random);
 		for (unsigned int i = 0; i < NR_WAYS; i++) {
-			enum way way = (enum way)((i + rounds) % NR_WAYS);
+			struct series *series = &all[order[i]];
 
-			if (has_way(way, row))
-				samples[way][rounds] = sample(way, row, host, clock);
+			if (has_way(order[i], row) && !(series->slow && round >= SLOW_ROUNDS))
+				take_turn(order[i], row, host, clock, series);
 		}
-		rounds++;
 	}
 	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
-		if (has_way(way, row))
-			tool_stats_fill(samples[way], rounds, &row->stats[way]);
+		if (all[way].nr)
+			tool_stats_fill(all[way].ns, all[way].nr, &row->stats[way]);
 	}
 }
 
@@ -179,7 +232,7 @@ static void set_up(int ordinal, size_t size)
 
 static void usage(void)
 {
-	printf("usage: engine_copy [-d GPU] [-s SIZE] [--check] [--json FILE]\n"
+	printf("usage: engine_copy [-d GPU] [-s SIZE] [--seed N] [--check] [--json FILE]\n"
 	       "Times bl_copy() with each engine, bare CUDA copies and plain streaming loads, up to SIZE bytes (16M).\n"
 	       "With --check the exit status is 1 when a target of docs/copy-engine.md is missed.\n");
 	exit(0);
@@ -188,21 +241,22 @@ static void usage(void)
 static const struct option options[] = {
 	{ "check", no_argument, NULL, 'c' },
 	{ "json", required_argument, NULL, 'j' },
+	{ "seed", required_argument, NULL, 'r' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
 
-static void heading(double clock)
+static void heading(double clock, uint32_t seed)
 {
 	struct utsname kernel;
 
 	uname(&kernel);
-	printf("# engine_copy %s kernel %s gpu %s%s loads %s clock %.0f ns; ways interleaved, p50 in ns\n",
-	       bl_version(), kernel.release, bench.device.name, bench.device.emulated ? " (emu)" : "", loads ? loads->name : "none",
-	       clock);
+	printf("# engine_copy %s kernel %s gpu %s%s loads %s clock %.0f ns seed %" PRIu32 "; ways take turns, p50 in ns\n",
+	       bl_version(), kernel.release, bench.device.name, bench.device.emulated ? " (emu)" : "",
+	       loads ? loads->name : "none", clock, seed);
 	printf("# %8s %-5s %-8s", "bytes", "dir", "host");
 	for (enum way way = WAY_CPU; way < NR_WAYS; way++)
-		printf(" %11s", way_names[way]);
+		printf(" %11s", ways[way].name);
 	printf("  target\n");
 }
 
@@ -212,6 +266,7 @@ int main(int argc, char **argv)
 	size_t size = 16UL << 20;
 	const char *json = NULL;
 	int ordinal = 0, check = 0, missed = 0, opt;
+	uint32_t seed = 1, random;
 	double clock;
 
 	while ((opt = getopt_long(argc, argv, "d:s:h", options, NULL)) != -1) {
@@ -219,6 +274,8 @@ int main(int argc, char **argv)
 			ordinal = (int)tool_number("-d", optarg, 0, 63);
 		else if (opt == 's')
 			size = tool_number("-s", optarg, 64 << 10, 1UL << 30);
+		else if (opt == 'r')
+			seed = (uint32_t)tool_number("--seed", optarg, 1, UINT32_MAX);
 		else if (opt == 'c')
 			check = 1;
 		else if (opt == 'j')
@@ -230,13 +287,14 @@ int main(int argc, char **argv)
 	}
 	set_up(ordinal, size);
 	clock = clock_ns();
-	heading(clock);
+	heading(clock, seed);
+	random = seed;
 	for (int what = 0; what < 4; what++) {
 		for (size_t len = 8; len <= size; len *= 2) {
 			struct row row = { .len = len, .dir = what < 2 ? BL_COPY_FROM : BL_COPY_TO,
 					   .pinned = what % 2 == 0 };
 
-			measure(&row, clock);
+			measure(&row, clock, &random);
 			missed += row_show(&row);
 			tool_json_append(lines, row_json(&row));
 		}

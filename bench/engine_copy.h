@@ -3,6 +3,8 @@
 #ifndef BENCH_ENGINE_COPY_H
 #define BENCH_ENGINE_COPY_H
 
+#include <stdbool.h>
+
 #include "barlane.h"
 #include "common/device.h"
 #include "common/memory.h"
@@ -18,7 +20,20 @@ enum way {
 	NR_WAYS,
 };
 
-extern const char *const way_names[NR_WAYS];
+/**
+ * struct way_info - a way to copy
+ * @name:      heading of its column
+ * @by_engine: by bl_copy() with @engine
+ * @engine:    who copies
+ */
+struct way_info {
+	const char *name;
+	bool by_engine;
+	enum bl_engine engine;
+};
+
+/* One line for each; a new engine is one more, and a value of enum way. */
+extern const struct way_info ways[NR_WAYS];
 
 /**
  * struct bench_engines - what is copied

@@ -8,7 +8,11 @@
 #define KIB 1024UL
 #define MIB (1024UL * KIB)
 
-const char *const way_names[NR_WAYS] = { "cpu", "ce", "auto", "async+sync", "sync", "loads" };
+const struct way_info ways[NR_WAYS] = {
+	[WAY_CPU] = { "cpu", true, BL_ENGINE_CPU },	[WAY_CE] = { "ce", true, BL_ENGINE_CE },
+	[WAY_AUTO] = { "auto", true, BL_ENGINE_AUTO },	[WAY_ASYNC] = { .name = "async+sync" },
+	[WAY_SYNC] = { .name = "sync" },		[WAY_LOADS] = { .name = "loads" },
+};
 
 static int expect(int ok, const char *what)
 {
@@ -40,10 +44,21 @@ static int check_read_ordinary(const struct row *row, double by_auto)
 	return missed + expect(by_auto <= row->stats[WAY_SYNC].p50, "auto <= sync");
 }
 
+/* Of the engines that auto can take. */
+static double best_engine(const struct row *row)
+{
+	double best = row->stats[WAY_CPU].p50;
+
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		if (ways[way].by_engine && way != WAY_AUTO && row->stats[way].p50 > 0 && row->stats[way].p50 < best)
+			best = row->stats[way].p50;
+	}
+	return best;
+}
+
 static int check_row(const struct row *row)
 {
-	double by_auto = row->stats[WAY_AUTO].p50, cpu = row->stats[WAY_CPU].p50, ce = row->stats[WAY_CE].p50;
-	double best = cpu < ce ? cpu : ce, slack = best * 0.1 > 50 ? best * 0.1 : 50;
+	double by_auto = row->stats[WAY_AUTO].p50, best = best_engine(row), slack = best * 0.1 > 50 ? best * 0.1 : 50;
 	int missed = expect(by_auto <= best + slack, "auto within 10 % or 50 ns of the best engine");
 
 	if (row->dir == BL_COPY_FROM)
@@ -89,7 +104,7 @@ struct json_object *row_json(const struct row *row)
 		tool_json_double(stats, "min_ns", row->stats[way].min);
 		tool_json_double(stats, "p50_ns", row->stats[way].p50);
 		tool_json_double(stats, "p99_ns", row->stats[way].p99);
-		tool_json_add(line, way_names[way], stats);
+		tool_json_add(line, ways[way].name, stats);
 	}
 	return line;
 }
