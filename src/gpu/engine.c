@@ -6,9 +6,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "cost.h"
 #include "util/log.h"
 
-/* Below these no copy engine was ever faster (measured on an H200: 6 KiB and 128 KiB); calibration lifts them. */
+/* Below these no copy engine was ever faster (measured on an H200: 6 KiB and 128 KiB); calibration moves them. */
 _Atomic(size_t) bl_engine_from[BL_NR_DIRS] = { [BL_COPY_TO] = 32U << 10, [BL_COPY_FROM] = 2U << 10 };
 
 void bl_engine_forget(void)
@@ -17,15 +18,31 @@ void bl_engine_forget(void)
 	bl_calibrate_forget();
 }
 
-static int by_cpu(struct bl_pin *pin, void *addr, void *host, size_t len, enum bl_copy_dir dir)
+/**
+ * struct request - what shall be copied; as bl_copy() has it
+ * @off:  bytes from the start of the pin
+ * @host: host memory
+ * @len:  bytes, > 0
+ * @dir:  direction
+ */
+struct request {
+	uint64_t off;
+	void *host;
+	size_t len;
+	enum bl_copy_dir dir;
+};
+
+static int by_cpu(struct bl_pin *pin, const struct request *req)
 {
+	void *addr = (char *)pin->mapping.addr + req->off;
 	int ret;
 
-	bl_engine_count(BL_ENGINE_CPU, dir, len);
-	ret = dir == BL_COPY_TO ? pin->cpu->to(addr, host, len) : pin->cpu->from(host, addr, len);
+	bl_engine_count(BL_ENGINE_CPU, req->dir, req->len);
+	ret = req->dir == BL_COPY_TO ? pin->cpu->to(addr, req->host, req->len) :
+				       pin->cpu->from(req->host, addr, req->len);
 	if (atomic_load_explicit(&bl_maps_mixed, memory_order_relaxed))
 		bl_cpu_fence_mixed();
-	if (dir == BL_COPY_TO)
+	if (req->dir == BL_COPY_TO)
 		bl_ce_wrote();
 	return ret;
 }
@@ -35,8 +52,6 @@ static int know_target(const struct bl_cuda *cuda, struct bl_pin *pin)
 {
 	int ret = 0;
 
-	if (atomic_load_explicit(&pin->ce_known, memory_order_acquire))
-		return 0;
 	pthread_mutex_lock(&pin->lock);
 	if (!atomic_load_explicit(&pin->ce_known, memory_order_relaxed)) {
 		ret = bl_ce_target_init(cuda, pin->backing.va + pin->page_off, pin->backing.buffer_id, &pin->ce);
@@ -47,30 +62,35 @@ static int know_target(const struct bl_cuda *cuda, struct bl_pin *pin)
 	return ret;
 }
 
-static int prepare(struct bl_pin *pin)
+int bl_engine_prepare(struct bl_pin *pin)
 {
-	if (!bl_cuda())
+	const struct bl_cuda *cuda;
+
+	/* nothing is left to do after the first time */
+	if (atomic_load_explicit(&pin->ce_known, memory_order_acquire))
+		return 0;
+	cuda = bl_cuda();
+	if (!cuda)
 		return fail(EOPNOTSUPP, "engine ce: %s", bl_cuda_error());
 	bl_copies_note();
-	return know_target(bl_cuda(), pin);
+	return know_target(cuda, pin);
 }
 
-static int by_ce(struct bl_pin *pin, uint64_t off, void *addr, void *host, size_t len, enum bl_copy_dir dir,
-		 bool pinned)
+static int by_ce(const struct bl_cuda *cuda, struct bl_pin *pin, const struct request *req, bool pinned)
 {
 	struct bl_ce_copy copy = {
 		.target = &pin->ce,
-		.va = pin->backing.va + off,
-		.mapped = addr,
-		.host = host,
-		.len = len,
-		.dir = dir,
+		.va = pin->backing.va + req->off,
+		.mapped = (char *)pin->mapping.addr + req->off,
+		.host = req->host,
+		.len = req->len,
+		.dir = req->dir,
 		.pinned = pinned,
 	};
-	int ret = bl_ce_run(bl_cuda(), &copy);
+	int ret = bl_ce_run(cuda, &copy);
 
 	if (!ret)
-		bl_engine_count(BL_ENGINE_CE, dir, len);
+		bl_engine_count(BL_ENGINE_CE, req->dir, req->len);
 	return ret;
 }
 
@@ -80,52 +100,68 @@ static bool not_begun(int err)
 	return err == -ENOMEM || err == -EOPNOTSUPP || err == -EINVAL || err == -ENODEV || err == -EBUSY;
 }
 
-/* -EAGAIN: the CPU shall do it. */
-static int try_ce(struct bl_pin *pin, uint64_t off, void *addr, void *host, size_t len, enum bl_copy_dir dir)
+/* With the engine that the table says; -EAGAIN: the CPU shall do it. */
+static int by_table(struct bl_pin *pin, const struct request *req)
 {
+	const struct bl_cost_table *table = bl_calibrate(pin);
+	const struct bl_cuda *cuda;
 	bool pinned;
+
+	if (!table)
+		return -EAGAIN;
+	/* CUDA need not be asked what the host memory is when that does not matter */
+	if (bl_cost_pick(table, req->dir, false, req->len) == BL_ENGINE_CPU &&
+	    bl_cost_pick(table, req->dir, true, req->len) == BL_ENGINE_CPU)
+		return -EAGAIN;
+	cuda = bl_cuda();
+	pinned = bl_ce_pinned(cuda, req->host, req->len);
+	if (bl_cost_pick(table, req->dir, pinned, req->len) != BL_ENGINE_CE)
+		return -EAGAIN;
+	return by_ce(cuda, pin, req, pinned);
+}
+
+static int by_auto(struct bl_pin *pin, const struct request *req)
+{
 	int ret;
 
 	bl_fail_hush(1);
-	ret = prepare(pin);
-	if (!ret) {
-		pinned = bl_ce_pinned(bl_cuda(), host, len);
-		ret = len < bl_calibrate(pin, dir, pinned) ? -EAGAIN : by_ce(pin, off, addr, host, len, dir, pinned);
-	}
+	ret = bl_engine_prepare(pin);
+	if (!ret)
+		ret = by_table(pin, req);
 	bl_fail_hush(-1);
 	if (ret && ret != -EAGAIN && not_begun(ret)) {
 		log_info("engine ce cannot be used (%s): the CPU copies", bl_last_error(NULL));
-		return -EAGAIN;
+		ret = -EAGAIN;
 	}
-	if (ret && ret != -EAGAIN)
+	if (ret == -EAGAIN)
+		return by_cpu(pin, req);
+	if (ret)
 		log_warn("copy by ce failed: %s", bl_last_error(NULL));
 	return ret;
 }
 
-static int copy_pin(struct bl_pin *pin, uint64_t off, void *host, size_t len, enum bl_copy_dir dir,
-		    enum bl_engine engine)
+static int by_engine(struct bl_pin *pin, const struct request *req, enum bl_engine engine)
 {
-	void *addr = (char *)pin->mapping.addr + off;
-	int ret = -EAGAIN;
+	int ret;
 
-	if (engine == BL_ENGINE_CE) {
-		ret = prepare(pin);
-		return ret ? ret : by_ce(pin, off, addr, host, len, dir, bl_ce_pinned(bl_cuda(), host, len));
-	}
-	if (engine == BL_ENGINE_AUTO && bl_engine_large(dir, len))
-		ret = try_ce(pin, off, addr, host, len, dir);
-	return ret == -EAGAIN ? by_cpu(pin, addr, host, len, dir) : ret;
+	if (engine == BL_ENGINE_AUTO && bl_engine_large(req->dir, req->len))
+		return by_auto(pin, req);
+	if (engine != BL_ENGINE_CE)
+		return by_cpu(pin, req);
+	ret = bl_engine_prepare(pin);
+	return ret ? ret : by_ce(bl_cuda(), pin, req, bl_ce_pinned(bl_cuda(), req->host, req->len));
 }
 
 int bl_engine_copy(bl_pin_t id, uint64_t off, void *host, size_t len, enum bl_copy_dir dir, enum bl_engine engine)
 {
+	struct request req = { .off = off, .host = host, .len = len, .dir = dir };
 	struct bl_pin *pin;
 	int ret;
 
 	ret = bl_pin_get_any(id, &pin);
 	if (ret)
 		return ret;
-	ret = copy_pin(pin, off, host, len, dir, engine);
+	ret = by_engine(pin, &req, engine);
 	bl_pin_put(pin);
 	return ret;
 }

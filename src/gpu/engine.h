@@ -61,14 +61,22 @@ void bl_edge_forget(void);
 void bl_calibrate_forget(void);
 
 /**
- * bl_calibrate() - From which size on engine ce is faster than the CPU on a GPU
- * @pin:    mapped pin whose memory is there; its @ce is known
- * @dir:    direction
- * @pinned: kind of host memory
+ * bl_engine_prepare() - Find out what engines other than the CPU must know of a pin
+ * @pin: mapped pin
+ *
+ * Return: 0; -EOPNOTSUPP (no CUDA), or as bl_ce_target_init(); with the reason.
+ */
+int bl_engine_prepare(struct bl_pin *pin);
+
+struct bl_cost_table;
+
+/**
+ * bl_calibrate() - What copies to and from a GPU take with each engine
+ * @pin: mapped pin whose memory is there; bl_engine_prepare() was called
  *
  * Measured once per GPU, on memory of its own, within 50 ms. Other threads do not wait for it.
- * Return: bytes, SIZE_MAX when the CPU is always faster, cannot be told yet, or ce cannot be used.
+ * Return: the table, valid for ever; NULL when the CPU shall copy: it cannot be told yet, or not at all.
  */
-size_t bl_calibrate(struct bl_pin *pin, enum bl_copy_dir dir, bool pinned);
+const struct bl_cost_table *bl_calibrate(const struct bl_pin *pin);
 
 #endif
