@@ -199,6 +199,9 @@ static void measure(struct row *row, double clock, uint32_t *random)
 	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
 		if (all[way].nr)
 			tool_stats_fill(all[way].ns, all[way].nr, &row->stats[way]);
+		/* where there is no estimate it stays 0 */
+		if (ways[way].by_engine)
+			bl_copy_cost(bench.pin, row->len, row->dir, row->pinned, ways[way].engine, &row->estimate[way], NULL);
 	}
 }
 
@@ -299,6 +302,7 @@ int main(int argc, char **argv)
 			tool_json_append(lines, row_json(&row));
 		}
 	}
+	row_estimates_show();
 	printf("# %d targets missed\n", missed);
 	if (json && tool_json_write(lines, json))
 		tool_die("%s: cannot be written", json);

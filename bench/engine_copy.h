@@ -63,12 +63,14 @@ extern struct bench_engines bench;
  * @dir:    direction
  * @pinned: kind of host memory
  * @stats:  ns by way; p50 0 where it was not measured
+ * @estimate: what bl_copy_cost() says, ns; 0 where it does not
  */
 struct row {
 	size_t len;
 	enum bl_copy_dir dir;
 	bool pinned;
 	struct tool_stats stats[NR_WAYS];
+	uint64_t estimate[NR_WAYS];
 };
 
 /* Print a line with the targets that it misses; how many. */
@@ -76,5 +78,8 @@ int row_show(const struct row *row);
 
 /* The same as JSON. */
 struct json_object *row_json(const struct row *row);
+
+/* Print how far the estimates of the lines shown so far are from what was measured. */
+void row_estimates_show(void);
 
 #endif

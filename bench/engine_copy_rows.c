@@ -68,10 +68,38 @@ static int check_row(const struct row *row)
 	return missed;
 }
 
+/* Per cent by which estimates differ from what was measured. */
+static double deviations[NR_WAYS * 4 * 32];
+static size_t nr_deviations;
+
+static void note_deviations(const struct row *row)
+{
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		double p50 = row->stats[way].p50, estimate = (double)row->estimate[way];
+
+		if (p50 > 0 && estimate > 0)
+			deviations[nr_deviations++] = 100 * (estimate > p50 ? estimate - p50 : p50 - estimate) / p50;
+	}
+}
+
+void row_estimates_show(void)
+{
+	struct tool_stats stats;
+
+	if (!nr_deviations) {
+		printf("# no estimates: %s\n", bl_last_error(NULL));
+		return;
+	}
+	tool_stats_fill(deviations, nr_deviations, &stats);
+	printf("# %zu estimates of bl_copy_cost(): half are within %.0f %% of the p50, the worst is %.0f %% off\n",
+	       nr_deviations, stats.p50, stats.max);
+}
+
 int row_show(const struct row *row)
 {
 	int missed;
 
+	note_deviations(row);
 	printf("%10zu %-5s %-8s", row->len, row->dir == BL_COPY_TO ? "write" : "read",
 	       row->pinned ? "pinned" : "ordinary");
 	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
@@ -104,6 +132,8 @@ struct json_object *row_json(const struct row *row)
 		tool_json_double(stats, "min_ns", row->stats[way].min);
 		tool_json_double(stats, "p50_ns", row->stats[way].p50);
 		tool_json_double(stats, "p99_ns", row->stats[way].p99);
+		if (row->estimate[way])
+			tool_json_int(stats, "estimate_ns", (int64_t)row->estimate[way]);
 		tool_json_add(line, ways[way].name, stats);
 	}
 	return line;
