@@ -142,7 +142,7 @@ static const struct bl_arrive_isa *choose(void)
 /* The words behind the last whole line: all of them, or none. */
 static RACING size_t take_tail(uint8_t *dst, uint32_t *land, size_t len, uint32_t mark)
 {
-	uint32_t words[LINE / 4];
+	uint32_t words[LINE / 4] = { 0 };
 	size_t nr = len / 4;
 
 	for (size_t i = 0; i < nr; i++) {
