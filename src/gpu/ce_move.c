@@ -17,7 +17,7 @@
 #define MAX_DEPTH 8U /* transfers of one copy that are under way */
 
 /* Reads up to this long are watched arriving: measured, the longest for which that is faster. */
-#define LAND_PINNED (32UL << 10)
+#define LAND_PINNED (16UL << 10)
 #define LAND_OTHER  (128UL << 10)
 
 /**
