@@ -95,13 +95,15 @@ static int device_attribute(const struct emu_gpu *gpu, int attr, int *value)
 	case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
 	case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
 	case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
-	case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:
 		*value = 1;
+		return 0;
+	case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:
+		*value = emu_env()->dmabuf;
 		return 0;
 	case CU_DEVICE_ATTRIBUTE_DMA_BUF_MMAP_SUPPORTED:
 		if (emu_env()->cuda_version < 13030)
 			return -1;
-		*value = 1;
+		*value = emu_env()->dmabuf;
 		return 0;
 	}
 	return -1;

@@ -45,6 +45,9 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr ptr, size_t siz
 		ret = emu_cuda_fault("cuda.export", CUDA_ERROR_NOT_SUPPORTED);
 	if (ret)
 		return ret;
+	/* as with the closed kernel modules */
+	if (!emu_env()->dmabuf)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!handle || !size || (ptr | size) & (page - 1) || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* a second way to the memory exists on coherent platforms only */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "emu.h"
 #include "fault.h"
 #include "rm_state.h"
 
@@ -46,4 +47,25 @@ void *dmabuf_mmap(struct emu_file *file, size_t len, int prot, off_t off)
 	else
 		return emu_vma_show(file, file->mem->gpu, file->mem->phys + file->off + off, len, len, prot);
 	return MAP_FAILED;
+}
+
+void *bl_emu_dmabuf_attach(int fd, void **addr_p, uint64_t *len_p)
+{
+	struct emu_mem *mem = NULL;
+	struct emu_file *file;
+
+	rm_lock();
+	file = emu_file_find(fd);
+	if (file && file->kind == EMU_FILE_DMABUF && emu_file_is_ours(file)) {
+		mem = emu_mem_get(file->mem);
+		*addr_p = (char *)emu_mem_view(mem) + file->off;
+		*len_p = file->len;
+	}
+	rm_unlock();
+	return mem;
+}
+
+void bl_emu_dmabuf_detach(void *attachment)
+{
+	emu_mem_put(attachment);
 }

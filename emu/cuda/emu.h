@@ -56,4 +56,16 @@ EMU_API const char *bl_emu_violation(void);
  */
 EMU_API int bl_emu_fault(const char *spec);
 
+/**
+ * bl_emu_dmabuf_attach() - Reach a dma-buf as a device does whose driver takes it
+ * @fd:     descriptor of a dma-buf, of this process; may be closed afterwards
+ * @addr_p: receives where its bytes are
+ * @len_p:  receives how many
+ *
+ * Works whether or not the dma-buf can be mmapped, as DMA does. The memory stays until bl_emu_dmabuf_detach().
+ * Return: what bl_emu_dmabuf_detach() takes, or NULL when the descriptor is no dma-buf.
+ */
+EMU_API void *bl_emu_dmabuf_attach(int fd, void **addr_p, uint64_t *len_p);
+EMU_API void bl_emu_dmabuf_detach(void *attachment);
+
 #endif

@@ -104,6 +104,7 @@ static void env_read(void)
 		bad("BARLANE_EMU_STATIC_BAR1", "1", "possible with a BAR1 that is smaller than video memory");
 	env.cuda_version = (int)get_number("BARLANE_EMU_CUDA", 13000, 11000, 99999);
 	env.blob = get_blob("BARLANE_EMU_BLOB");
+	env.dmabuf = (int)get_number("BARLANE_EMU_DMABUF", 1, 0, 1);
 	env.async_us = (unsigned int)get_number("BARLANE_EMU_ASYNC_US", 0, 0, 10000000);
 }
 

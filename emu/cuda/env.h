@@ -31,6 +31,7 @@ enum emu_blob {
  * @static_bar1:  BAR1 maps all of video memory
  * @cuda_version: what cuDriverGetVersion() says
  * @blob:         layout of the IPC handle
+ * @dmabuf:       devices make dma-bufs
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -41,6 +42,7 @@ struct emu_env {
 	int static_bar1;
 	int cuda_version;
 	enum emu_blob blob;
+	int dmabuf;
 	unsigned int async_us;
 };
 
