@@ -289,6 +289,41 @@ BL_API int bl_alloc(bl_ctx_t ctx, int device, size_t size, struct bl_alloc *out)
  */
 BL_API int bl_free(bl_ctx_t ctx, bl_pin_t pin);
 
+/** BL_EXPORT_FORCE_PCIE - devices reach the dma-buf over PCIe although a coherent link exists */
+#define BL_EXPORT_FORCE_PCIE (1U << 0)
+
+/**
+ * struct bl_dmabuf - GPU memory as a dma-buf
+ * @fd:   descriptor, close-on-exec, to be closed by the caller
+ * @off:  bytes from the start of the dma-buf to the first byte that was asked for, less than a CPU page
+ * @size: bytes of the dma-buf, whole CPU pages
+ */
+struct bl_dmabuf {
+	int fd;
+	uint64_t off;
+	uint64_t size;
+};
+
+/**
+ * bl_pin_export() - Make a dma-buf of pinned memory, for other drivers
+ * @ctx:   the context that pinned it
+ * @pin:   from bl_pin() or bl_alloc(); need not be mapped
+ * @off:   bytes from the start of the pin
+ * @len:   bytes, > 0, inside the pin and inside the allocation of the address that was pinned
+ * @flags: BL_EXPORT_*
+ * @out:   receives the dma-buf
+ *
+ * CUDA makes it, whatever provider serves, of whole CPU pages: it may hold bytes around those asked for, of the same
+ * process. It must be the memory that was pinned: CUDA's id of it is compared before and after. (Provider gdrdrv asks
+ * CUDA for no id when it pins: with a module that keeps freed memory, the id is compared only after a bl_copy() by
+ * BL_ENGINE_CE.) The dma-buf holds the memory by itself: it may outlive the pin, the context, and cuMemFree(). The
+ * descriptor is an ordinary one, which a forked child inherits.
+ * Return: 0, -EINVAL (stale handles, range, unknown flags, no @out, memory that was freed), -EOPNOTSUPP (no CUDA; the
+ * device, driver or kind of memory has no dma-bufs; range outside the allocation: the cure is in bl_last_error()),
+ * -ENODEV (CUDA not initialised), -ENOMEM, -EACCES, -EIO.
+ */
+BL_API int bl_pin_export(bl_ctx_t ctx, bl_pin_t pin, uint64_t off, size_t len, uint32_t flags, struct bl_dmabuf *out);
+
 /**
  * bl_copy_to() - Copy host memory to mapped GPU memory with the CPU
  * @pin: mapped pin

@@ -436,7 +436,7 @@ static const struct fake_device dmabuf_device = {.ioctl = dmabuf_ioctl, .mmap = 
 
 static CUresult range_handle(void *handle, CUdeviceptr ptr, size_t size, int type, unsigned long long flags)
 {
-	const struct alloc *a = find(ptr);
+	struct alloc *a = find(ptr);
 	int fd;
 
 	CHECKED;
@@ -447,6 +447,7 @@ static CUresult range_handle(void *handle, CUdeviceptr ptr, size_t size, int typ
 	if (fd < 0)
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	memcpy(handle, &fd, sizeof(fd));
+	a->freed = fake_cuda.free_at_export;
 	return CUDA_SUCCESS;
 }
 
@@ -481,14 +482,18 @@ static CUresult range_handle(void *handle, CUdeviceptr ptr, size_t size, int typ
 	.cuMemUnmap = mem_unmap, \
 	.cuMemSetAccess = set_access, \
 	.cuMemRetainAllocationHandle = retain_handle, \
-	.cuMemExportToShareableHandle = export_handle, \
-	.cuMemGetHandleForAddressRange = range_handle,
+	.cuMemExportToShareableHandle = export_handle,
 
-static const struct bl_cuda table = {ENTRIES .cuDeviceGetUuid = device_uuid};
-static const struct bl_cuda table_without_uuid = {ENTRIES};
+static const struct bl_cuda table = {
+	ENTRIES .cuDeviceGetUuid = device_uuid, .cuMemGetHandleForAddressRange = range_handle
+};
+static const struct bl_cuda table_without_uuid = {ENTRIES .cuMemGetHandleForAddressRange = range_handle};
+static const struct bl_cuda table_without_export = {ENTRIES .cuDeviceGetUuid = device_uuid};
 
 const struct bl_cuda *fake_cuda_table(void)
 {
+	if (fake_cuda.no_export)
+		return &table_without_export;
 	return fake_cuda.no_uuid ? &table_without_uuid : &table;
 }
 

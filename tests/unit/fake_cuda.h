@@ -23,6 +23,8 @@ enum fake_kind { FAKE_PLAIN, FAKE_VMM, FAKE_VMM_PRIVATE, FAKE_POOL, FAKE_MANAGED
  * @dmabuf:    the device has the dma-buf attributes
  * @coherent:  the device is reached over a coherent link
  * @export_flags: of the last dma-buf export
+ * @no_export: cuMemGetHandleForAddressRange does not exist
+ * @free_at_export: another thread frees the memory while it is exported
  * @nr_allocs: cuMemAlloc and cuMemCreate calls so far
  */
 struct fake_cuda {
@@ -35,6 +37,8 @@ struct fake_cuda {
 	bool dmabuf;
 	bool coherent;
 	unsigned long long export_flags;
+	bool no_export;
+	bool free_at_export;
 	int nr_allocs;
 };
 
