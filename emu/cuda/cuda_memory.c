@@ -2,6 +2,7 @@
 #include "api.h"
 #include "capture.h"
 #include "heap.h"
+#include "rm.h"
 #include "state.h"
 
 static CUresult device_alloc(struct emu_ctx *ctx, size_t size, CUdeviceptr *ptr)
@@ -87,6 +88,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 		return ret;
 	if (!free_bytes || !total_bytes)
 		return CUDA_ERROR_INVALID_VALUE;
+	emu_rm_reap();
 	*total_bytes = ctx->gpu->vram_size;
 	*free_bytes = ctx->gpu->vram_size - EMU_BLOCK_SIZE - emu_vram_used(ctx->gpu);
 	return CUDA_SUCCESS;

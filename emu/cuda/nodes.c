@@ -202,6 +202,13 @@ void emu_files_reap(bool all)
 	} while (again);
 }
 
+void emu_rm_reap(void)
+{
+	rm_lock();
+	emu_files_reap(false);
+	rm_unlock();
+}
+
 bool emu_gpu_is_open(const struct emu_gpu *gpu)
 {
 	for (struct emu_file *file = files; file; file = file->next) {

@@ -45,6 +45,9 @@ int emu_rm_export_fd(struct emu_mem *mem);
  */
 int emu_rm_dmabuf_fd(struct emu_mem *mem, uint64_t off, uint64_t len, int allow_mmap);
 
+/* Notice descriptors that were closed with close(2), which gives back the memory that they held. */
+void emu_rm_reap(void);
+
 /**
  * emu_va_resolve() - Find what backs a device address, for the fake gdrdrv (implemented by the CUDA half)
  * @va:    device address
