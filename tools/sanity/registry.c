@@ -21,5 +21,6 @@ const struct sanity_test *const sanity_families[] = {
 	sanity_processes,
 	sanity_sock_mmap,
 	sanity_gpus,
+	sanity_export,
 	NULL,
 };

@@ -53,6 +53,7 @@ extern const struct sanity_test sanity_memory[];
 extern const struct sanity_test sanity_threads[];
 extern const struct sanity_test sanity_processes[];
 extern const struct sanity_test sanity_gpus[];
+extern const struct sanity_test sanity_export[];
 
 /* All lists in the order in which they run, NULL-terminated. */
 extern const struct sanity_test *const sanity_families[];
