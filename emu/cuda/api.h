@@ -33,6 +33,7 @@
 	X(3020, "cuDeviceTotalMem", cuDeviceTotalMem_v2, (size_t *bytes, CUdevice dev))                                \
 	X(5000, "cuDeviceComputeCapability", cuDeviceComputeCapability, (int *major, int *minor, CUdevice dev))        \
 	X(4000, "cuDeviceCanAccessPeer", cuDeviceCanAccessPeer, (int *can, CUdevice dev, CUdevice peer))               \
+	X(4000, "cuCtxEnablePeerAccess", cuCtxEnablePeerAccess, (CUcontext peer, unsigned int flags))                  \
 	X(8000, "cuDeviceGetP2PAttribute", cuDeviceGetP2PAttribute,                                                    \
 	  (int *value, int attr, CUdevice src, CUdevice dst))
 
@@ -92,6 +93,8 @@
 	X(3020, "cuMemcpyHtoD", cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size))                      \
 	X(3020, "cuMemcpyDtoH", cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size))                            \
 	X(3020, "cuMemcpyDtoD", cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size))                      \
+	X(4000, "cuMemcpyPeer", cuMemcpyPeer,                                                                          \
+	  (CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size))                       \
 	X(3020, "cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2,                                                             \
 	  (CUdeviceptr dst, const void *src, size_t size, CUstream stream))                                            \
 	X(3020, "cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream)) \

@@ -180,6 +180,19 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
 	return copy_sync(dst, src, size, DST_DEVICE | SRC_DEVICE);
 }
 
+CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size)
+{
+	CUresult ret = emu_enter();
+	int known;
+
+	if (ret)
+		return ret;
+	emu_lock();
+	known = emu_ctx_find(dst_ctx) && emu_ctx_find(src_ctx);
+	emu_unlock();
+	return known ? copy_sync(dst, src, size, DST_DEVICE | SRC_DEVICE) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
 {
 	return copy_async(dst, src, size, 0, stream);

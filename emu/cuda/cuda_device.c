@@ -204,7 +204,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 	return CUDA_SUCCESS;
 }
 
-/* There is no link between emulated GPUs, and no cuCtxEnablePeerAccess(). */
+/* There is no link between emulated GPUs. */
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
 	struct emu_gpu *gpu;
@@ -233,4 +233,19 @@ CUresult cuDeviceGetP2PAttribute(int *value, int attr, CUdevice src, CUdevice ds
 		return CUDA_ERROR_INVALID_VALUE;
 	*value = 0;
 	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
+{
+	struct emu_ctx *ctx;
+	CUresult ret = emu_enter_locked(&ctx);
+
+	if (ret)
+		return ret;
+	if (!emu_ctx_find(peer))
+		ret = CUDA_ERROR_INVALID_CONTEXT;
+	else
+		ret = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+	emu_unlock();
+	return ret;
 }

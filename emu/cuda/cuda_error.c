@@ -16,6 +16,7 @@
 	X(CUDA_ERROR_UNMAP_FAILED, "unmapping of buffer object failed")                                                \
 	X(CUDA_ERROR_ALREADY_MAPPED, "resource already mapped")                                                        \
 	X(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device")                    \
+	X(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices")                  \
 	X(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed")                                                      \
 	X(CUDA_ERROR_OPERATING_SYSTEM, "OS call failed or operation not supported on this OS")                         \
 	X(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                                                        \
