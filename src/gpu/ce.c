@@ -134,6 +134,30 @@ static bool holds(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_id)
 	return !cuda->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, va) && id == buffer_id;
 }
 
+bool bl_ce_alive(const struct bl_cuda *cuda, const struct bl_ce *ce)
+{
+	return holds(cuda, (uintptr_t)ce->flag, ce->sentinel);
+}
+
+int bl_ce_check_target(const struct bl_cuda *cuda, const struct bl_ce_target *target)
+{
+	if (holds(cuda, target->asked, target->buffer_id))
+		return 0;
+	return fail(EINVAL,
+		    "va 0x%" PRIx64 ": CUDA does not have the memory any more (freed, or its context destroyed)",
+		    target->asked);
+}
+
+int bl_ce_check_range(const struct bl_ce_target *target, uint64_t va, size_t len)
+{
+	if (va >= target->base && va + len <= target->base + target->size)
+		return 0;
+	return fail(EOPNOTSUPP,
+		    "va 0x%" PRIx64 " len 0x%zx leaves the allocation at 0x%" PRIx64 " size 0x%" PRIx64
+		    ": only the CPU reaches the rest of the pin",
+		    va, len, target->base, target->size);
+}
+
 static int host_alloc(const struct bl_cuda *cuda, size_t size, const char *what, void **addr_p)
 {
 	CUresult err = cuda->cuMemHostAlloc(addr_p, size, CU_MEMHOSTALLOC_PORTABLE);
@@ -189,10 +213,18 @@ static int new_channel(const struct bl_cuda *cuda, CUcontext context, struct bl_
 	ce->context = context;
 	ce->bit = nr_channels < 63 ? 1ULL << nr_channels : 1ULL << 63;
 	nr_channels++;
-	ce->next = channels;
-	channels = ce;
 	*ce_p = ce;
 	return 0;
+}
+
+int bl_ce_new(const struct bl_cuda *cuda, CUcontext context, struct bl_ce **ce_p)
+{
+	int ret;
+
+	pthread_mutex_lock(&list_lock);
+	ret = new_channel(cuda, context, ce_p);
+	pthread_mutex_unlock(&list_lock);
+	return ret;
 }
 
 /* A context may be at the address of one that was destroyed: what it left behind is unlinked, and never touched. */
@@ -223,8 +255,13 @@ static int find_channel(const struct bl_cuda *cuda, struct bl_ce_target *target,
 	unlink_dead(cuda, target->context);
 	for (ce = channels; ce && ce->context != target->context; ce = ce->next)
 		;
-	if (!ce)
+	if (!ce) {
 		ret = new_channel(cuda, target->context, &ce);
+		if (!ret) {
+			ce->next = channels;
+			channels = ce;
+		}
+	}
 	pthread_mutex_unlock(&list_lock);
 	if (ret)
 		return ret;
@@ -238,19 +275,19 @@ static int find_channel(const struct bl_cuda *cuda, struct bl_ce_target *target,
  * write-combining buffers; the answer to a load comes after the writes ahead of it. The load is left out when no copy
  * wrote since the last one: it is a round trip to the GPU.
  */
-static void flush(struct bl_ce *ce, const struct bl_ce_copy *copy)
+void bl_ce_flush(struct bl_ce *ce, const void *mapped)
 {
 	const volatile uint32_t *word;
 	uint64_t bits;
 
 	bl_fence_wc_store();
 	bits = atomic_load_explicit(&must_flush, memory_order_acquire);
-	if (!copy->mapped || (!(bits & ce->bit) && !flush_next))
+	if (!mapped || (!(bits & ce->bit) && !flush_next))
 		return;
 	/* the bit goes first: a write that is noted from here on is flushed again */
 	if (ce->bit != 1ULL << 63)
 		atomic_fetch_and(&must_flush, ~ce->bit);
-	word = (const volatile uint32_t *)((uintptr_t)copy->mapped & ~(uintptr_t)3);
+	word = (const volatile uint32_t *)((uintptr_t)mapped & ~(uintptr_t)3);
 	/* a store fence alone would let the load go ahead of the stores */
 	bl_fence_full();
 	(void)*word;
@@ -267,7 +304,7 @@ static int run_locked(const struct bl_cuda *cuda, struct bl_ce *ce, const struct
 				    "an earlier copy in this context has not ended");
 		ce->broken = 0;
 	}
-	flush(ce, copy);
+	bl_ce_flush(ce, copy->mapped);
 	return bl_ce_move(cuda, ce, copy);
 }
 
@@ -288,6 +325,11 @@ static void get_land(const struct bl_cuda *cuda, struct bl_ce *ce)
 	bl_fail_hush(-1);
 }
 
+int bl_ce_ring(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	return ce->ring ? 0 : host_alloc(cuda, BL_CE_RING_SIZE, "staging", (void **)&ce->ring);
+}
+
 static int get_memory(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
 {
 	if (bl_ce_lands(copy)) {
@@ -296,9 +338,7 @@ static int get_memory(const struct bl_cuda *cuda, struct bl_ce *ce, const struct
 		if (ce->land)
 			return 0;
 	}
-	if (copy->pinned || ce->ring)
-		return 0;
-	return host_alloc(cuda, BL_CE_RING_SIZE, "staging", (void **)&ce->ring);
+	return copy->pinned ? 0 : bl_ce_ring(cuda, ce);
 }
 
 static int run_entered(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
@@ -325,11 +365,10 @@ static int enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, 
 		.device = target->device,
 		.context = target->context,
 	};
+	int ret;
 
-	if (!holds(cuda, target->asked, target->buffer_id))
-		return fail(EINVAL, "va 0x%" PRIx64 ": CUDA does not have the memory any more (freed, or its context "
-			    "destroyed)", target->asked);
-	return bl_cuda_enter(cuda, &ptr, scope);
+	ret = bl_ce_check_target(cuda, target);
+	return ret ? ret : bl_cuda_enter(cuda, &ptr, scope);
 }
 
 int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
@@ -338,11 +377,9 @@ int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
 	struct bl_cuda_scope scope;
 	int ret;
 
-	if (copy->va < target->base || copy->va + copy->len > target->base + target->size)
-		return fail(EOPNOTSUPP,
-			    "va 0x%" PRIx64 " len 0x%zx leaves the allocation at 0x%" PRIx64 " size 0x%" PRIx64
-			    ": only the CPU reaches the rest of the pin",
-			    copy->va, copy->len, target->base, target->size);
+	ret = bl_ce_check_range(target, copy->va, copy->len);
+	if (ret)
+		return ret;
 	ret = enter(cuda, target, &scope);
 	if (ret)
 		return ret;

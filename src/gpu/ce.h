@@ -173,4 +173,42 @@ int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq);
 /* Number the transfers submitted so far, and have the GPU report when they are complete. */
 int bl_ce_mark(const struct bl_cuda *cuda, struct bl_ce *ce);
 
+/*
+ * The steps of a copy by themselves, for who does not wait (batch.h). The channel's context is entered and its lock
+ * held where a channel is named, but for bl_ce_alive() and bl_ce_counted().
+ */
+
+/* A channel that bl_ce_run() does not use. The context is current; freed never. */
+int bl_ce_new(const struct bl_cuda *cuda, CUcontext context, struct bl_ce **ce_p);
+
+/* Whether the channel's context is still there; without it the counter and the ring must not be touched. */
+bool bl_ce_alive(const struct bl_cuda *cuda, const struct bl_ce *ce);
+
+/* -EINVAL with the reason when CUDA does not have the memory any more. Needs no context. */
+int bl_ce_check_target(const struct bl_cuda *cuda, const struct bl_ce_target *target);
+
+/* -EOPNOTSUPP with the reason when the engine cannot reach all of the range. */
+int bl_ce_check_range(const struct bl_ce_target *target, uint64_t va, size_t len);
+
+/* Allocate the ring unless it is there. */
+int bl_ce_ring(const struct bl_cuda *cuda, struct bl_ce *ce);
+
+/* Bytes per transfer of a copy through the ring, and whether its host side is written with streaming stores. */
+size_t bl_ce_chunk(size_t len, bool *stream_p);
+
+/* Have the CPU's writes to a mapping reach the GPU's memory first; @mapped: an address in it, or NULL. */
+void bl_ce_flush(struct bl_ce *ce, const void *mapped);
+
+/* Submit a transfer, to be marked later. */
+int bl_ce_post(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir dir, uint64_t va, void *host, size_t len);
+
+/* Whether the GPU has counted up to @seq; no CUDA call. Never where it does not count. */
+bool bl_ce_counted(const struct bl_ce *ce, uint32_t seq);
+
+/* 0: all that was submitted is complete, -EAGAIN: not yet, else the error, by which the channel is broken. */
+int bl_ce_query(const struct bl_cuda *cuda, struct bl_ce *ce);
+
+/* CLOCK_MONOTONIC ns after which a copy that begins now is given up: BARLANE_CE_TIMEOUT_MS from here. */
+uint64_t bl_ce_deadline(void);
+
 #endif

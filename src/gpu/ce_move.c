@@ -52,8 +52,15 @@ static const struct shape *shape_of(size_t len)
 	return shape;
 }
 
-static int submit(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir dir, uint64_t va, void *host,
-		  size_t len)
+size_t bl_ce_chunk(size_t len, bool *stream_p)
+{
+	const struct shape *shape = shape_of(len);
+
+	*stream_p = shape->stream;
+	return shape->chunk;
+}
+
+int bl_ce_post(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir dir, uint64_t va, void *host, size_t len)
 {
 	CUresult err;
 
@@ -63,7 +70,15 @@ static int submit(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir
 		err = cuda->cuMemcpyDtoHAsync(host, va, len, ce->stream);
 	if (err)
 		return fail(bl_cuda_errno(err), "copy va 0x%" PRIx64 " len 0x%zx: %s", va, len, bl_cuda_strerror(err));
-	return bl_ce_mark(cuda, ce);
+	return 0;
+}
+
+static int submit(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir dir, uint64_t va, void *host,
+		  size_t len)
+{
+	int ret = bl_ce_post(cuda, ce, dir, va, host, len);
+
+	return ret ? ret : bl_ce_mark(cuda, ce);
 }
 
 static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)

@@ -42,7 +42,7 @@ static void read_timeout(void)
 	timeout_ns = ms * 1000000;
 }
 
-static uint64_t deadline(void)
+uint64_t bl_ce_deadline(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -60,20 +60,24 @@ static void relax(void)
 }
 
 /* Acquire: the bytes of a transfer are there when its number is. */
-static bool counted(const struct bl_ce *ce, uint32_t seq)
+bool bl_ce_counted(const struct bl_ce *ce, uint32_t seq)
 {
 	return ce->counts && (int32_t)(__atomic_load_n(ce->flag, __ATOMIC_ACQUIRE) - seq) >= 0;
 }
 
-/* 0: all is done, -EAGAIN: not yet, else an error. */
-static int query(const struct bl_cuda *cuda, struct bl_ce *ce)
+int bl_ce_query(const struct bl_cuda *cuda, struct bl_ce *ce)
 {
 	CUresult err = cuda->cuStreamQuery(ce->stream);
 
 	if (err == CUDA_ERROR_NOT_READY)
 		return -EAGAIN;
-	if (!err)
+	if (!err) {
+		if (ce->counts && !bl_ce_counted(ce, ce->seq)) {
+			log_debug("the GPU does not write the counter: polling the stream instead");
+			ce->counts = false;
+		}
 		return 0;
+	}
 	ce->broken = bl_cuda_errno(err);
 	return fail(ce->broken, "waiting for a copy: %s", bl_cuda_strerror(err));
 }
@@ -83,7 +87,7 @@ int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struc
 	uint64_t now;
 	int ret;
 
-	if (counted(ce, seq))
+	if (bl_ce_counted(ce, seq))
 		return 0;
 	if (wait->polls++ % CLOCK_POLLS && ce->counts)
 		return -EAGAIN;
@@ -91,17 +95,13 @@ int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struc
 		relax();
 	now = now_ns();
 	if (!wait->end) {
-		wait->end = deadline();
+		wait->end = bl_ce_deadline();
 		wait->next = now + QUERY_NS;
 	}
 	if (ce->counts && now < wait->next)
 		return -EAGAIN;
 	wait->next = now + QUERY_NS;
-	ret = query(cuda, ce);
-	if (!ret && ce->counts && !counted(ce, seq)) {
-		log_debug("the GPU does not write the counter: polling the stream instead");
-		ce->counts = false;
-	}
+	ret = bl_ce_query(cuda, ce);
 	if (ret != -EAGAIN)
 		return ret;
 	if (now > wait->end) {

@@ -47,6 +47,13 @@ static int by_cpu(struct bl_pin *pin, const struct request *req)
 	return ret;
 }
 
+int bl_engine_by_cpu(struct bl_pin *pin, uint64_t off, void *host, size_t len, enum bl_copy_dir dir)
+{
+	struct request req = { .off = off, .host = host, .len = len, .dir = dir };
+
+	return by_cpu(pin, &req);
+}
+
 /* What ce must know of the pin, found out once. */
 static int know_target(const struct bl_cuda *cuda, struct bl_pin *pin)
 {

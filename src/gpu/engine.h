@@ -31,6 +31,9 @@ static inline bool bl_engine_large(enum bl_copy_dir dir, size_t len)
  */
 int bl_engine_copy(bl_pin_t id, uint64_t off, void *host, size_t len, enum bl_copy_dir dir, enum bl_engine engine);
 
+/* Copy with the CPU, noted for ce; the range is inside the mapping. */
+int bl_engine_by_cpu(struct bl_pin *pin, uint64_t off, void *host, size_t len, enum bl_copy_dir dir);
+
 /* Count a copy for bl_engine_stats(); takes no lock. */
 void bl_engine_count(enum bl_engine engine, enum bl_copy_dir dir, size_t len);
 
