@@ -65,6 +65,8 @@ struct bl_ctx {
  * @ce:       what engine ce knows of the memory, once @ce_known
  * @ce_known: set once, with release
  * @vmm:      memory that goes when the pin goes; size 0: it is the caller's
+ * @batches:  batches of copies under way that use it; its mapping and the pin itself stay meanwhile
+ * @orphan:   its context was closed while batches used it, the last of them destroys it
  * @dead:     unpinned; calls that still hold a reference fail
  * @next:     in ctx->pins, under ctx->lock
  * @prev:     likewise
@@ -86,6 +88,8 @@ struct bl_pin {
 	struct bl_ce_target ce;
 	_Atomic(bool) ce_known;
 	struct bl_vmm vmm;
+	size_t batches;
+	bool orphan;
 	bool dead;
 	struct bl_pin *next;
 	struct bl_pin *prev;
@@ -139,8 +143,14 @@ int bl_pin_release(struct bl_pin *pin);
 void bl_table_lock(void);
 void bl_table_unlock(void);
 
-/* Unmap, unpin, free what bl_alloc() made; under no lock. -EINVAL when somebody else did it first. */
+/*
+ * Unmap, unpin, free what bl_alloc() made; under no lock. -EINVAL when somebody else did it first, -ETIMEDOUT when a
+ * batch that uses it does not end: nothing was done.
+ */
 int bl_pin_destroy(struct bl_pin *pin);
+
+/* After -ETIMEDOUT: take the handle away now, and let the last batch that uses the pin destroy it. */
+int bl_pin_leave(struct bl_pin *pin);
 
 /* Forget all that was inherited, in a child that starts anew. */
 void bl_core_forget(void);

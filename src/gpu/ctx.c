@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "gpu/batch.h"
 #include "gpu/engine.h"
 #include "gpu/rm/rm_client.h"
 #include "gpu/sys.h"
@@ -41,6 +42,7 @@ void bl_core_forget(void)
 	bl_rm_forget();
 	bl_ce_forget();
 	bl_engine_forget();
+	bl_batch_forget();
 }
 
 struct bl_ctx *bl_ctx_get(bl_ctx_t id)
@@ -151,7 +153,10 @@ static int destroy_pins(struct bl_ctx *ctx)
 		pthread_mutex_unlock(&ctx->lock);
 		if (!pin)
 			return first;
-		ret = bl_pin_destroy(pin);
+		/* one time-out is enough for all of them */
+		ret = first == -ETIMEDOUT ? -ETIMEDOUT : bl_pin_destroy(pin);
+		if (ret == -ETIMEDOUT)
+			ret = bl_pin_leave(pin);
 		if (ret && ret != -EINVAL && !first)
 			first = ret;
 		bl_pin_put(pin);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "edge.h"
 #include "engine.h"
 #include "util/log.h"
@@ -186,9 +187,11 @@ int bl_unmap(bl_ctx_t ctx_id, bl_pin_t id, void *addr, size_t len)
 	ret = bl_pin_get(ctx_id, id, &pin);
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&pin->lock);
-	ret = unmap_locked(pin, addr, len);
-	pthread_mutex_unlock(&pin->lock);
+	ret = bl_batch_pin_lock(pin);
+	if (!ret) {
+		ret = unmap_locked(pin, addr, len);
+		pthread_mutex_unlock(&pin->lock);
+	}
 	bl_pin_put(pin);
 	return ret;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "batch.h"
 #include "engine.h"
 #include "util/log.h"
 #include "view.h"
@@ -213,6 +214,7 @@ int bl_pin(bl_ctx_t ctx_id, uint64_t va, size_t len, uint32_t flags, uint64_t to
 	return ret;
 }
 
+/* No call finds the pin afterwards, nor a copy its mapping: none starts on one that goes away. */
 static void forget_pin(struct bl_pin *pin)
 {
 	struct bl_ctx *ctx = pin->ctx;
@@ -225,6 +227,7 @@ static void forget_pin(struct bl_pin *pin)
 	if (pin->next)
 		pin->next->prev = pin->prev;
 	bl_table_lock();
+	bl_view_hide(pin->id);
 	bl_slots_remove(&bl_pin_slots, pin->id);
 	bl_table_unlock();
 	pthread_mutex_unlock(&ctx->lock);
@@ -234,19 +237,20 @@ int bl_pin_destroy(struct bl_pin *pin)
 {
 	int ret, err = 0;
 
-	pthread_mutex_lock(&pin->lock);
+	ret = bl_batch_pin_lock(pin);
+	if (ret)
+		return ret;
 	if (pin->dead) {
 		pthread_mutex_unlock(&pin->lock);
 		return fail(EINVAL, "unpin: done already");
 	}
 	pin->dead = true;
-	/* first what copies find, so that none starts on a mapping that goes away */
+	if (!pin->orphan)
+		forget_pin(pin);
 	bl_table_lock();
-	bl_view_hide(pin->id);
 	if (pin->mapping.addr)
 		bl_maps_count(pin->mapping.type, -1);
 	bl_table_unlock();
-	forget_pin(pin);
 	if (pin->mapping.addr) {
 		bl_edge_drop(pin->mapping.addr);
 		err = bl_share_unmap(pin, &pin->mapping);
@@ -261,6 +265,20 @@ int bl_pin_destroy(struct bl_pin *pin)
 	pthread_mutex_unlock(&pin->lock);
 	bl_pin_put(pin); /* the handle's reference */
 	return err ? err : ret;
+}
+
+int bl_pin_leave(struct bl_pin *pin)
+{
+	bool done;
+
+	pthread_mutex_lock(&pin->lock);
+	done = pin->dead || pin->batches;
+	if (pin->batches && !pin->orphan) {
+		forget_pin(pin);
+		pin->orphan = true;
+	}
+	pthread_mutex_unlock(&pin->lock);
+	return done ? -ETIMEDOUT : bl_pin_destroy(pin);
 }
 
 int bl_unpin(bl_ctx_t ctx_id, bl_pin_t id)
