@@ -297,10 +297,28 @@ static struct bl_batch *batch_new(size_t nr)
 	return batch;
 }
 
-/* Several copies share the ring, so that no transfer takes more than a quarter of it. */
-static void cut(struct bl_move *move)
+/* What goes through the ring on its way to the host. */
+static size_t staged_bytes(const struct bl_batch *batch)
 {
-	move->chunk = move->pinned ? MAX_DIRECT : bl_ce_chunk(move->len, &move->stream);
+	size_t sum = 0;
+
+	for (size_t i = 0; i < batch->nr_moves; i++) {
+		if (batch->moves[i].lane && !batch->moves[i].pinned && batch->moves[i].dir == BL_COPY_FROM)
+			sum += batch->moves[i].len;
+	}
+	return sum;
+}
+
+/*
+ * Several copies share the ring, so that no transfer takes more than a quarter of it. Whether the host side is written
+ * past the caches depends on all of it: many short reads fill them as one long read does.
+ */
+static void cut(struct bl_move *move, bool stream)
+{
+	bool unused;
+
+	move->chunk = move->pinned ? MAX_DIRECT : bl_ce_chunk(move->len, &unused);
+	move->stream = stream && !move->pinned;
 	if (!move->pinned && move->chunk > BL_CE_RING_SIZE / 4)
 		move->chunk = BL_CE_RING_SIZE / 4;
 }
@@ -315,9 +333,11 @@ static void begin(struct plan *plan)
 {
 	struct bl_batch *batch = plan->batch;
 	struct bl_move *move;
+	bool stream;
 
+	bl_ce_chunk(staged_bytes(batch), &stream);
 	for (size_t i = 0; i < batch->nr_moves; i++)
-		cut(&batch->moves[i]);
+		cut(&batch->moves[i], stream);
 	for (size_t i = 0; i < batch->nr_parts; i++) {
 		if (batch->parts[i].first)
 			bl_lane_add(plan->cuda, &batch->parts[i], mapped_at(batch->parts[i].first));
