@@ -243,12 +243,15 @@ static int write_staged(const struct bl_cuda *cuda, struct bl_ce *ce, const stru
 	return bl_ce_wait(cuda, ce, ce->seq);
 }
 
-/* A copy that could not be submitted to its end leaves transfers behind that still use the ring. */
+/* A copy that could not be submitted to its end leaves transfers behind that still use the channel's memory. */
 static void drain(const struct bl_cuda *cuda, struct bl_ce *ce)
 {
 	bl_fail_hush(1);
-	if (!ce->broken)
+	if (!ce->broken) {
+		/* the last transfer may have no number yet */
+		bl_ce_mark(cuda, ce);
 		bl_ce_wait(cuda, ce, ce->seq);
+	}
 	bl_fail_hush(-1);
 }
 
