@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "copy/fence.h"
-#include "gpu/cuda_ptr.h"
 #include "util/log.h"
 
 #define FLAG_SIZE    4096
@@ -126,22 +125,14 @@ bool bl_ce_pinned(const struct bl_cuda *cuda, const void *host, size_t len)
 	return holds_range(&last, host, len);
 }
 
-/* Memory that a context owns goes with it, and its BUFFER_ID is never given out again. */
-static bool holds(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_id)
-{
-	uint64_t id = 0;
-
-	return !cuda->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, va) && id == buffer_id;
-}
-
 bool bl_ce_alive(const struct bl_cuda *cuda, const struct bl_ce *ce)
 {
-	return holds(cuda, (uintptr_t)ce->flag, ce->sentinel);
+	return bl_cuda_ptr_holds(cuda, (uintptr_t)ce->flag, ce->sentinel);
 }
 
 int bl_ce_check_target(const struct bl_cuda *cuda, const struct bl_ce_target *target)
 {
-	if (holds(cuda, target->asked, target->buffer_id))
+	if (bl_cuda_ptr_holds(cuda, target->asked, target->buffer_id))
 		return 0;
 	return fail(EINVAL,
 		    "va 0x%" PRIx64 ": CUDA does not have the memory any more (freed, or its context destroyed)",
@@ -233,7 +224,7 @@ static void unlink_dead(const struct bl_cuda *cuda, CUcontext context)
 	struct bl_ce **link = &channels;
 
 	while (*link) {
-		if ((*link)->context == context && !holds(cuda, (uintptr_t)(*link)->flag, (*link)->sentinel))
+		if ((*link)->context == context && !bl_cuda_ptr_holds(cuda, (uintptr_t)(*link)->flag, (*link)->sentinel))
 			*link = (*link)->next;
 		else
 			link = &(*link)->next;
@@ -247,7 +238,7 @@ static int find_channel(const struct bl_cuda *cuda, struct bl_ce_target *target,
 	int ret = 0;
 
 	/* memory of a context that is still there proves that its channel is; other memory proves nothing */
-	if (ce && (!target->shared || holds(cuda, (uintptr_t)ce->flag, ce->sentinel))) {
+	if (ce && (!target->shared || bl_cuda_ptr_holds(cuda, (uintptr_t)ce->flag, ce->sentinel))) {
 		*ce_p = ce;
 		return 0;
 	}
@@ -357,7 +348,7 @@ static int run_entered(const struct bl_cuda *cuda, const struct bl_ce_copy *copy
 	return ret;
 }
 
-static int enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_cuda_scope *scope)
+int bl_ce_enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_cuda_scope *scope)
 {
 	struct bl_cuda_ptr ptr = {
 		.va = target->asked,
@@ -373,14 +364,12 @@ static int enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, 
 
 int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
 {
-	const struct bl_ce_target *target = copy->target;
 	struct bl_cuda_scope scope;
 	int ret;
 
-	ret = bl_ce_check_range(target, copy->va, copy->len);
-	if (ret)
-		return ret;
-	ret = enter(cuda, target, &scope);
+	ret = bl_ce_check_range(copy->target, copy->va, copy->len);
+	if (!ret)
+		ret = bl_ce_enter(cuda, copy->target, &scope);
 	if (ret)
 		return ret;
 	ret = run_entered(cuda, copy);

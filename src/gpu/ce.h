@@ -19,6 +19,7 @@
 
 #include "barlane.h"
 #include "cuda.h"
+#include "cuda_ptr.h"
 
 #define BL_CE_RING_SIZE (4UL << 20)
 #define BL_CE_LAND_SIZE (256UL << 10)
@@ -116,6 +117,12 @@ struct bl_ce_copy {
  * Return: 0; -EINVAL when the allocation is gone, or as bl_cuda_ptr_query(); with the reason.
  */
 int bl_ce_target_init(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_id, struct bl_ce_target *target);
+
+/* Prove that the allocation is still there, and make its context current; 0, -EINVAL, or as bl_cuda_enter(). */
+int bl_ce_enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_cuda_scope *scope);
+
+/* How long the GPU may take to answer: BARLANE_CE_TIMEOUT_MS. */
+uint64_t bl_ce_timeout_ns(void);
 
 /* Whether CUDA knows all of [host, host + len) as pinned host memory. */
 bool bl_ce_pinned(const struct bl_cuda *cuda, const void *host, size_t len);

@@ -42,12 +42,17 @@ static void read_timeout(void)
 	timeout_ns = ms * 1000000;
 }
 
-uint64_t bl_ce_deadline(void)
+uint64_t bl_ce_timeout_ns(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, read_timeout);
-	return now_ns() + timeout_ns;
+	return timeout_ns;
+}
+
+uint64_t bl_ce_deadline(void)
+{
+	return now_ns() + bl_ce_timeout_ns();
 }
 
 static void relax(void)
@@ -106,7 +111,8 @@ int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struc
 		return ret;
 	if (now > wait->end) {
 		ce->broken = ETIMEDOUT;
-		return fail(ETIMEDOUT, "the GPU did not end a copy within %" PRIu64 " ms", timeout_ns / 1000000);
+		return fail(ETIMEDOUT, "the GPU did not end a copy within %" PRIu64 " ms",
+			    bl_ce_timeout_ns() / 1000000);
 	}
 	return -EAGAIN;
 }

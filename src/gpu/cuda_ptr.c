@@ -59,6 +59,13 @@ int bl_cuda_ptr_query(const struct bl_cuda *cuda, uint64_t va, struct bl_cuda_pt
 	return 0;
 }
 
+bool bl_cuda_ptr_holds(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_id)
+{
+	uint64_t id = 0;
+
+	return !cuda->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, va) && id == buffer_id;
+}
+
 /* Memory without a context of its own (VMM): the device's primary context sees it like any other. */
 static int enter_primary(const struct bl_cuda *cuda, const struct bl_cuda_ptr *ptr, struct bl_cuda_scope *scope)
 {

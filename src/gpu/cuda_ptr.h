@@ -49,6 +49,16 @@ struct bl_cuda_ptr {
 int bl_cuda_ptr_query(const struct bl_cuda *cuda, uint64_t va, struct bl_cuda_ptr *ptr);
 
 /**
+ * bl_cuda_ptr_holds() - Whether an allocation is still there
+ * @cuda:      driver library
+ * @va:        an address in it
+ * @buffer_id: its id, which is never given out again; memory that a context owns goes with it
+ *
+ * One call of the driver. Needs no current context.
+ */
+bool bl_cuda_ptr_holds(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_id);
+
+/**
  * struct bl_cuda_scope - the state of the thread before bl_cuda_enter()
  * @pushed:   a context was pushed
  * @retained: device whose primary context was retained, -1 none
