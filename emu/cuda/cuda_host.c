@@ -129,8 +129,10 @@ static CUresult host_register(struct emu_ctx *ctx, void *ptr, size_t size)
 CUresult cuMemHostRegister_v2(void *ptr, size_t size, unsigned int flags)
 {
 	struct emu_ctx *ctx;
-	CUresult ret = enter_host_alloc(&ctx);
+	CUresult ret = emu_cuda_fault("cuda.register", CUDA_ERROR_OUT_OF_MEMORY);
 
+	if (!ret)
+		ret = enter_host_alloc(&ctx);
 	if (ret)
 		return ret;
 	if (!ptr || !size || flags & ~3U || (uint64_t)ptr + size < (uint64_t)ptr)

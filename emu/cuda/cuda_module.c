@@ -53,6 +53,8 @@ CUresult cuModuleLoadData(CUmodule *module_p, const void *image)
 	struct emu_ctx *ctx;
 	CUresult ret = emu_enter_ctx(&ctx);
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.module", CUDA_ERROR_INVALID_PTX);
 	if (ret)
 		return ret;
 	if (!module_p || !image)
@@ -162,8 +164,10 @@ CUresult cuModuleGetFunction(CUfunction *fn, CUmodule handle, const char *name)
 {
 	struct emu_module *module;
 	struct emu_ctx *ctx;
-	CUresult ret = emu_enter_locked(&ctx);
+	CUresult ret = emu_cuda_fault("cuda.module", CUDA_ERROR_INVALID_PTX);
 
+	if (!ret)
+		ret = emu_enter_locked(&ctx);
 	if (ret)
 		return ret;
 	module = module_find(handle);

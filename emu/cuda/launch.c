@@ -7,12 +7,13 @@
 
 #include "kernel_pattern.h"
 #include "kernel_pplat.h"
+#include "kernel_push.h"
 #include "kernel_receive.h"
 
 #define NR_WORKERS 4
 
 static const struct emu_kernel *const kernels[] = { &emu_pattern_fill, &emu_pattern_check, &emu_pplat_consume,
-						   &emu_pplat_produce, &emu_receive };
+						   &emu_pplat_produce, &emu_push, &emu_receive };
 
 #define NR_KERNELS (sizeof(kernels) / sizeof(kernels[0]))
 
