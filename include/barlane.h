@@ -39,6 +39,7 @@ enum bl_engine {
 	BL_ENGINE_AUTO = 0, /* the fastest for this size, direction and kind of host memory */
 	BL_ENGINE_CPU = 1,  /* loads and stores of the CPU through the mapping */
 	BL_ENGINE_CE = 2,   /* the GPU's copy engine, through CUDA */
+	BL_ENGINE_PUSH = 3, /* reads only: a kernel that stays on the GPU, see bl_push_enable() */
 };
 
 /** enum bl_copy_dir - direction of a copy */
@@ -393,15 +394,17 @@ BL_API int bl_publish(bl_pin_t pin, void *data_dst, const void *data_src, size_t
  * @engine: who copies
  *
  * The copy is complete when the call returns. It comes after all copies by this library that were complete before,
- * whatever engine did them. BL_ENGINE_CPU is as bl_copy_to() and bl_copy_from(). The other two may call CUDA, take
+ * whatever engine did them. BL_ENGINE_CPU is as bl_copy_to() and bl_copy_from(). The others may call CUDA, take
  * locks and block, and must not be used in a CUDA host function. The first large copy with BL_ENGINE_AUTO on a GPU
  * measures the engines, for up to 50 ms; BL_ENGINE_AUTO uses the CPU where the copy engine cannot be used.
+ * BL_ENGINE_PUSH reads at most 64 KiB, where bl_push_enable() allows it; BL_ENGINE_AUTO never uses it elsewhere.
  * The caller keeps the mapping alive during the call.
- * Return: 0; -EINVAL (stale or unmapped pin, outside the mapping, no such direction or engine; with BL_ENGINE_CE also
- * memory that CUDA does not have any more), -EACCES; and, not from BL_ENGINE_CPU, -EIO (device error), -ETIMEDOUT (no
- * completion in time: the GPU may still use the host memory); and, from BL_ENGINE_CE only, -EBUSY (a copy that timed
- * out has still not ended), -ENOMEM (no pinned memory), -EOPNOTSUPP (no CUDA, or the range leaves the allocation),
- * -ENODEV (CUDA not initialised).
+ * Return: 0; -EINVAL (stale or unmapped pin, outside the mapping, no such direction or engine; with BL_ENGINE_CE and
+ * BL_ENGINE_PUSH also memory that CUDA does not have any more), -EACCES; and, not from BL_ENGINE_CPU, -EIO (device
+ * error), -ETIMEDOUT (no completion in time: the GPU may still use the host memory); and, from BL_ENGINE_CE and
+ * BL_ENGINE_PUSH only, -EBUSY (a copy that timed out has still not ended; the kernel of push does not begin because
+ * the GPU is full of others), -ENOMEM (no pinned memory), -EOPNOTSUPP (no CUDA, or the range leaves the allocation; for
+ * BL_ENGINE_PUSH: a write, more than 64 KiB, not enabled), -ENODEV (CUDA not initialised).
  */
 BL_API int bl_copy(bl_pin_t pin, uint64_t off, void *host, size_t len, enum bl_copy_dir dir, enum bl_engine engine);
 
@@ -552,14 +555,39 @@ struct bl_engine_stats {
 
 /**
  * bl_engine_stats() - Ask what an engine did
- * @engine: BL_ENGINE_CPU or BL_ENGINE_CE
+ * @engine: BL_ENGINE_CPU, BL_ENGINE_CE or BL_ENGINE_PUSH
  * @stats:  receives the sums over all threads
  *
  * Counted are copies by bl_copy(), and those of libgdrapi on mappings made with GDRCOPY_ENGINE, when they begin or, for
- * BL_ENGINE_CE, succeed. bl_copy_to() and bl_copy_from() are not counted.
+ * BL_ENGINE_CE and BL_ENGINE_PUSH, succeed. bl_copy_to() and bl_copy_from() are not counted.
  * Return: 0, -EINVAL.
  */
 BL_API int bl_engine_stats(enum bl_engine engine, struct bl_engine_stats *stats);
+
+/**
+ * bl_push_enable() - Let engine push read the memory of a GPU
+ * @device:  CUDA ordinal of the GPU; cuInit() was called
+ * @idle_us: microseconds without a read after which its kernel leaves the GPU, at most 1000000; 0: the default,
+ *           BARLANE_PUSH_IDLE_US or 1000
+ *
+ * For the whole process. Nothing is launched here: the first read by push in a CUDA context launches a kernel of four
+ * blocks there, and while that is resident whatever waits for the whole device (cuCtxSynchronize(), cuMemFree(), the
+ * end of the context) waits until it leaves, which reads that come at shorter intervals put off. A second call changes
+ * the idle time. BARLANE_PUSH=1 in the environment is the same for all GPUs.
+ * Context: may block while a read is under way; thread-safe; not in a CUDA host function.
+ * Return: 0, -EINVAL (@idle_us), -ENODEV (no CUDA, not initialised, no such device), -EACCES.
+ */
+BL_API int bl_push_enable(int device, unsigned int idle_us);
+
+/**
+ * bl_push_disable() - Take the permission of bl_push_enable() back
+ * @device: CUDA ordinal of the GPU
+ *
+ * A kernel that is resident is told to leave, which takes microseconds; it is not waited for.
+ * Context: as bl_push_enable().
+ * Return: 0, also when it was not enabled; -ENODEV, -EACCES.
+ */
+BL_API int bl_push_disable(int device);
 
 #ifdef __cplusplus
 }

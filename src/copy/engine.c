@@ -8,6 +8,7 @@ static const char *const names[BL_NR_ENGINES] = {
 	[BL_ENGINE_AUTO] = "auto",
 	[BL_ENGINE_CPU] = "cpu",
 	[BL_ENGINE_CE] = "ce",
+	[BL_ENGINE_PUSH] = "push",
 };
 
 int bl_engine_parse(const char *name, enum bl_engine *engine_p)

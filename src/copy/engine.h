@@ -5,12 +5,12 @@
 
 #include "barlane.h"
 
-#define BL_NR_ENGINES (BL_ENGINE_CE + 1)
+#define BL_NR_ENGINES (BL_ENGINE_PUSH + 1)
 #define BL_NR_DIRS    (BL_COPY_FROM + 1)
 
 /**
  * bl_engine_parse() - Engine by name
- * @name:     "auto", "cpu" or "ce"
+ * @name:     "auto", "cpu", "ce" or "push"
  * @engine_p: receives it
  *
  * Return: 0 or -EINVAL.

@@ -81,6 +81,7 @@ int bl_ce_target_init(const struct bl_cuda *cuda, uint64_t va, uint64_t buffer_i
 	target->base = ptr.base;
 	target->size = ptr.size;
 	atomic_store(&target->ce, NULL);
+	atomic_store(&target->push, NULL);
 	return 0;
 }
 

@@ -63,6 +63,8 @@ struct bl_ce {
 	bool unclean;
 };
 
+struct bl_push;
+
 /**
  * struct bl_ce_target - GPU memory that is copied, with what is known of it
  * @device:    its GPU
@@ -74,6 +76,7 @@ struct bl_ce {
  * @base:      start of the allocation
  * @size:      bytes
  * @ce:        channel, NULL before the first copy
+ * @push:      channel of engine push, NULL before the first copy
  */
 struct bl_ce_target {
 	CUdevice device;
@@ -85,6 +88,7 @@ struct bl_ce_target {
 	uint64_t base;
 	uint64_t size;
 	_Atomic(struct bl_ce *) ce;
+	_Atomic(struct bl_push *) push;
 };
 
 /**

@@ -12,6 +12,7 @@
 #include "copy/cpu.h"
 #include "gpu/edge.h"
 #include "gpu/engine.h"
+#include "gpu/push.h"
 #include "util/log.h"
 #include "view.h"
 
@@ -124,7 +125,7 @@ static __attribute__((noinline, cold)) int refuse_request(const void *host, size
 {
 	if (dir > BL_COPY_FROM)
 		return fail(EINVAL, "copy: no direction %u", dir);
-	if (engine > BL_ENGINE_CE)
+	if (engine > BL_ENGINE_PUSH)
 		return fail(EINVAL, "copy: no engine %u", engine);
 	return fail(EINVAL, "copy: host %p len 0x%zx", host, len);
 }
@@ -136,7 +137,7 @@ int bl_copy(bl_pin_t pin, uint64_t off, void *host, size_t len, enum bl_copy_dir
 	void *addr = (void *)(start + off);
 	const struct bl_cpu_copy *copy;
 
-	if (__builtin_expect((unsigned int)dir > BL_COPY_FROM || (unsigned int)engine > BL_ENGINE_CE ||
+	if (__builtin_expect((unsigned int)dir > BL_COPY_FROM || (unsigned int)engine > BL_ENGINE_PUSH ||
 			     (!host && len), 0))
 		return refuse_request(host, len, dir, engine);
 	copy = find(pin, addr, len);
@@ -144,7 +145,8 @@ int bl_copy(bl_pin_t pin, uint64_t off, void *host, size_t len, enum bl_copy_dir
 		return refuse(pin, addr, len);
 	if (!len)
 		return 0;
-	if (engine == BL_ENGINE_CE || bl_edge_is(copy) || (engine == BL_ENGINE_AUTO && bl_engine_large(dir, len)))
+	if (engine >= BL_ENGINE_CE || bl_edge_is(copy) ||
+	    (engine == BL_ENGINE_AUTO && (bl_engine_large(dir, len) || bl_push_fits(dir, len))))
 		return bl_engine_copy(pin, off, host, len, dir, engine);
 	bl_engine_count(BL_ENGINE_CPU, dir, len);
 	return dir == BL_COPY_TO ? run(copy->to, addr, host, len, followed_to) :

@@ -8,6 +8,7 @@
 
 #include "gpu/batch.h"
 #include "gpu/engine.h"
+#include "gpu/push.h"
 #include "gpu/rm/rm_client.h"
 #include "gpu/sys.h"
 #include "util/fork.h"
@@ -80,6 +81,7 @@ int bl_open(const char *provider, bl_ctx_t *ctx_p)
 	ret = bl_fork_init(bl_core_forget);
 	if (ret)
 		return fail(-ret, "open: cannot watch for forks");
+	bl_push_init();
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return fail(ENOMEM, "open: out of memory");

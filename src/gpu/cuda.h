@@ -96,7 +96,11 @@
 	X(CUresult, cuStreamWriteValue32, "cuStreamWriteValue32_v2",                                                   \
 	  (CUstream stream, CUdeviceptr ptr, cuuint32_t value, unsigned int flags))                                    \
 	X(CUresult, cuMemAllocAsync, "cuMemAllocAsync", (CUdeviceptr * ptr, size_t size, CUstream stream))             \
-	X(CUresult, cuMemFreeAsync, "cuMemFreeAsync", (CUdeviceptr ptr, CUstream stream))
+	X(CUresult, cuMemFreeAsync, "cuMemFreeAsync", (CUdeviceptr ptr, CUstream stream))                              \
+	X(CUresult, cuMemHostRegister, "cuMemHostRegister_v2", (void *ptr, size_t size, unsigned int flags))           \
+	X(CUresult, cuMemHostUnregister, "cuMemHostUnregister", (void *ptr))                                           \
+	X(CUresult, cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2",                                         \
+	  (CUdeviceptr * dptr, void *ptr, unsigned int flags))
 
 #define BL_CUDA_FIELD(ret, field, sym, params) ret(*field) params;
 

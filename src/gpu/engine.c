@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "cost.h"
+#include "push.h"
 #include "util/log.h"
 
 /* Below these no copy engine was ever faster (measured on an H200: 6 KiB and 128 KiB); calibration moves them. */
@@ -16,6 +17,7 @@ void bl_engine_forget(void)
 {
 	bl_edge_forget();
 	bl_calibrate_forget();
+	bl_push_forget();
 }
 
 /**
@@ -78,7 +80,7 @@ int bl_engine_prepare(struct bl_pin *pin)
 		return 0;
 	cuda = bl_cuda();
 	if (!cuda)
-		return fail(EOPNOTSUPP, "engine ce: %s", bl_cuda_error());
+		return fail(EOPNOTSUPP, "the GPU's engines: %s", bl_cuda_error());
 	bl_copies_note();
 	return know_target(cuda, pin);
 }
@@ -98,6 +100,54 @@ static int by_ce(const struct bl_cuda *cuda, struct bl_pin *pin, const struct re
 
 	if (!ret)
 		bl_engine_count(BL_ENGINE_CE, req->dir, req->len);
+	return ret;
+}
+
+static int by_push(struct bl_pin *pin, const struct request *req, bool *begun_p)
+{
+	const struct bl_ce_copy copy = {
+		.target = &pin->ce,
+		.va = pin->backing.va + req->off,
+		.host = req->host,
+		.len = req->len,
+		.dir = req->dir,
+	};
+	int ret = bl_push_run(bl_cuda(), pin->ops->name, &copy, begun_p);
+
+	if (!ret)
+		bl_engine_count(BL_ENGINE_PUSH, req->dir, req->len);
+	return ret;
+}
+
+/* That push cannot write is known before anything else. */
+static int only_push(struct bl_pin *pin, const struct request *req)
+{
+	bool begun;
+	int ret;
+
+	if (req->dir != BL_COPY_FROM)
+		return fail(EOPNOTSUPP, "engine push reads only: write with cpu or ce");
+	ret = bl_engine_prepare(pin);
+	return ret ? ret : by_push(pin, req, &begun);
+}
+
+/* -EAGAIN: another engine shall do it. */
+static int try_push(struct bl_pin *pin, const struct request *req)
+{
+	bool begun = false;
+	int ret;
+
+	bl_fail_hush(1);
+	ret = bl_engine_prepare(pin);
+	if (!ret)
+		ret = bl_push_wanted(&pin->ce, req->dir, req->len) ? by_push(pin, req, &begun) : -EAGAIN;
+	bl_fail_hush(-1);
+	if (ret && ret != -EAGAIN && !begun) {
+		log_info("engine push cannot be used (%s)", bl_last_error(NULL));
+		return -EAGAIN;
+	}
+	if (ret && ret != -EAGAIN)
+		log_warn("copy by push failed: %s", bl_last_error(NULL));
 	return ret;
 }
 
@@ -151,6 +201,13 @@ static int by_engine(struct bl_pin *pin, const struct request *req, enum bl_engi
 {
 	int ret;
 
+	if (engine == BL_ENGINE_PUSH)
+		return only_push(pin, req);
+	if (engine == BL_ENGINE_AUTO && bl_push_fits(req->dir, req->len)) {
+		ret = try_push(pin, req);
+		if (ret != -EAGAIN)
+			return ret;
+	}
 	if (engine == BL_ENGINE_AUTO && bl_engine_large(req->dir, req->len))
 		return by_auto(pin, req);
 	if (engine != BL_ENGINE_CE)

@@ -43,8 +43,8 @@ void bl_engine_count(enum bl_engine engine, enum bl_copy_dir dir, size_t len);
  * @mapping: the mapping
  * @cpu:     routines without GDRCOPY_ENGINE
  *
- * With GDRCOPY_ENGINE=auto or ce: routines that go through bl_engine_copy() and return 0 or -errno; to be undone with
- * bl_edge_drop().
+ * With GDRCOPY_ENGINE=auto, ce or push: routines that go through bl_engine_copy() and return 0 or -errno; to be undone
+ * with bl_edge_drop().
  * Return: @cpu, or the others; valid for ever.
  */
 const struct bl_cpu_copy *bl_edge_select(bl_pin_t pin, const struct bl_mapping *mapping, const struct bl_cpu_copy *cpu);

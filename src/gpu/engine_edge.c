@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "push.h"
 #include "util/log.h"
 
 /**
@@ -82,7 +83,7 @@ static int copy(enum bl_engine engine, enum bl_copy_dir dir, const void *mapped,
 		return fail(EINVAL, "copy: addr %p: the mapping went away", mapped);
 	cpu = atomic_load(&entry->cpu);
 	off = (uintptr_t)mapped - atomic_load(&entry->addr);
-	if (engine == BL_ENGINE_CE || bl_engine_large(dir, len))
+	if (engine == BL_ENGINE_CE || bl_engine_large(dir, len) || bl_push_fits(dir, len))
 		return bl_engine_copy(atomic_load(&entry->pin), off, host, len, dir, engine);
 	bl_engine_count(BL_ENGINE_CPU, dir, len);
 	return dir == BL_COPY_TO ? cpu->to((void *)(uintptr_t)mapped, host, len) : cpu->from(host, mapped, len);
@@ -111,11 +112,14 @@ static int ce_from(void *dst, const void *src, size_t len)
 static const struct bl_cpu_copy routines[] = {
 	[BL_ENGINE_AUTO] = { "auto", auto_to, auto_from },
 	[BL_ENGINE_CE] = { "ce", ce_to, ce_from },
+	/* writes, and reads of other lengths, go by whichever is best */
+	[BL_ENGINE_PUSH] = { "push", auto_to, auto_from },
 };
 
 bool bl_edge_is(const struct bl_cpu_copy *copy_routines)
 {
-	return copy_routines == &routines[BL_ENGINE_AUTO] || copy_routines == &routines[BL_ENGINE_CE];
+	return copy_routines == &routines[BL_ENGINE_AUTO] || copy_routines == &routines[BL_ENGINE_CE] ||
+	       copy_routines == &routines[BL_ENGINE_PUSH];
 }
 
 const struct bl_cpu_copy *bl_edge_cpu(const void *addr)
@@ -131,7 +135,7 @@ static enum bl_engine wanted(void)
 	enum bl_engine engine = BL_ENGINE_CPU;
 
 	if (name && *name && bl_engine_parse(name, &engine))
-		log_warn("GDRCOPY_ENGINE %s ignored: it is none of auto, cpu, ce", name);
+		log_warn("GDRCOPY_ENGINE %s ignored: it is none of auto, cpu, ce, push", name);
 	return engine;
 }
 
@@ -169,6 +173,9 @@ const struct bl_cpu_copy *bl_edge_select(bl_pin_t pin, const struct bl_mapping *
 		return cpu;
 	}
 	bl_copies_note();
+	/* to ask for it by name is to enable it */
+	if (engine == BL_ENGINE_PUSH)
+		bl_push_enable_all();
 	return &routines[engine];
 }
 

@@ -103,8 +103,8 @@ int bl_engine_stats(enum bl_engine engine, struct bl_engine_stats *stats)
 {
 	struct bl_engine_stats sum = { 0 };
 
-	if (!stats || (engine != BL_ENGINE_CPU && engine != BL_ENGINE_CE))
-		return fail(EINVAL, "stats: %s", stats ? "only cpu and ce copy" : "no place for the answer");
+	if (!stats || (engine != BL_ENGINE_CPU && engine != BL_ENGINE_CE && engine != BL_ENGINE_PUSH))
+		return fail(EINVAL, "stats: %s", stats ? "only cpu, ce and push copy" : "no place for the answer");
 	pthread_mutex_lock(&list_lock);
 	for (struct counters *counters = all; counters; counters = counters->next) {
 		for (unsigned int dir = 0; dir < BL_NR_DIRS; dir++) {

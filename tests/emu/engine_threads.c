@@ -2,6 +2,7 @@
 /* Eight threads copy with all engines at once: through one pin, and with GDRCOPY_ENGINE through one handle each. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "child.h"
 #include "tests/tap.h"
@@ -32,6 +33,14 @@ static int by_handle(uint64_t off, void *host, size_t len, enum bl_copy_dir dir,
 {
 	return dir == BL_COPY_TO ? gdr_copy_to_mapping(handle, map + off, host, len) :
 				   gdr_copy_from_mapping(handle, host, map + off, len);
+}
+
+/* As by_engine(), and half of the reads go by push. */
+static int by_push(uint64_t off, void *host, size_t len, enum bl_copy_dir dir, unsigned int how)
+{
+	if (how < 2 && dir == BL_COPY_FROM && len <= 65536)
+		return bl_copy(pin, off, host, len, dir, BL_ENGINE_PUSH);
+	return by_engine(off, host, len, dir, how);
 }
 
 typedef int (*copy_fn)(uint64_t off, void *host, size_t len, enum bl_copy_dir dir, unsigned int how);
@@ -117,6 +126,53 @@ static void mix(const void *arg)
 static void threads_mix_engines(void)
 {
 	child_run(mix, NULL, NULL);
+}
+
+static int over;
+
+/* Kernels are told to leave all the time. */
+static void *toggle(void *arg)
+{
+	for (unsigned int i = 0; !__atomic_load_n(&over, __ATOMIC_RELAXED); i++) {
+		struct timespec nap = { .tv_nsec = 300000 };
+
+		bl_push_enable(0, i % 3 ? 100 : 3000);
+		nanosleep(&nap, NULL);
+	}
+	return NULL;
+}
+
+static void mix_push(const void *arg)
+{
+	struct bl_engine_stats stats;
+	pthread_t thread;
+	bl_ctx_t ctx;
+	void *addr;
+
+	world_enter();
+	ctx = world_open("rm");
+	check_eq(bl_pin(ctx, world_alloc(NR_THREADS * AREA), NR_THREADS * AREA, 0, 0, 0, &pin), 0);
+	check_eq(bl_map(ctx, pin, NR_THREADS * AREA, BL_MAP_NONE, &addr), 0);
+	map = addr;
+	copy = by_push;
+	check_eq(bl_push_enable(0, 1000), 0);
+	check_eq(pthread_create(&thread, NULL, toggle, NULL), 0);
+	run_threads();
+	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	check_eq(bl_engine_stats(BL_ENGINE_PUSH, &stats), 0);
+	check(stats.calls[BL_COPY_FROM] > NR_THREADS * ROUNDS / 4);
+	check_eq(bl_push_disable(0), 0);
+	check_eq(bl_close(ctx), 0);
+	/* no thread that stands for a block is left behind */
+	check_eq(world.cuda->cuCtxSetCurrent(world.context), CUDA_SUCCESS);
+	check_eq(world.cuda->cuCtxSynchronize(), CUDA_SUCCESS);
+	world_check_rules();
+}
+
+static void threads_mix_engines_and_push(void)
+{
+	child_run(mix_push, NULL, (const char *[]){ "BARLANE_PUSH_START_US", "9000000", NULL });
 }
 
 static void native_errors_are_negative(void)
@@ -224,6 +280,7 @@ static void gdrapi_calls_no_cuda_without_it(void)
 
 static const struct tap_test tests[] = {
 	{ "eight threads mix engines on one pin", threads_mix_engines },
+	{ "eight threads mix engines and push, whose kernel comes and goes", threads_mix_engines_and_push },
 	{ "GDRCOPY_ENGINE chooses for gdrapi, at each mapping", variable_chooses_for_gdrapi },
 	{ "without it gdrapi calls no CUDA in a copy", gdrapi_calls_no_cuda_without_it },
 };

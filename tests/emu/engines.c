@@ -143,8 +143,8 @@ static void wrong_arguments_are_einval(void)
 	set_up();
 	check_eq(bl_copy(pin, 0, pinned, 1, (enum bl_copy_dir)2, BL_ENGINE_CPU), -EINVAL);
 	check_has(bl_last_error(NULL), "no direction 2");
-	check_eq(bl_copy(pin, 0, pinned, 1, BL_COPY_TO, (enum bl_engine)3), -EINVAL);
-	check_has(bl_last_error(NULL), "no engine 3");
+	check_eq(bl_copy(pin, 0, pinned, 1, BL_COPY_TO, (enum bl_engine)4), -EINVAL);
+	check_has(bl_last_error(NULL), "no engine 4");
 	for (int engine = BL_ENGINE_AUTO; engine <= BL_ENGINE_CE; engine++) {
 		check_eq(bl_copy(pin, SIZE, pinned, 1, BL_COPY_TO, (enum bl_engine)engine), -EINVAL);
 		check_eq(bl_copy(pin, 1, pinned, SIZE, BL_COPY_TO, (enum bl_engine)engine), -EINVAL);

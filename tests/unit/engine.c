@@ -5,10 +5,10 @@
 
 static void names_and_numbers_belong_together(void)
 {
-	static const char *const names[] = { "auto", "cpu", "ce" };
+	static const char *const names[] = { "auto", "cpu", "ce", "push" };
 	enum bl_engine engine = BL_ENGINE_AUTO;
 
-	check_eq(BL_NR_ENGINES, 3);
+	check_eq(BL_NR_ENGINES, 4);
 	for (int i = 0; i < BL_NR_ENGINES; i++) {
 		check_eq(bl_engine_parse(names[i], &engine), 0);
 		check_eq(engine, i);
@@ -16,12 +16,13 @@ static void names_and_numbers_belong_together(void)
 	}
 	check_eq(BL_ENGINE_CPU, 1);
 	check_eq(BL_ENGINE_CE, 2);
+	check_eq(BL_ENGINE_PUSH, 3);
 	check_eq(BL_COPY_FROM, 1);
 }
 
 static void other_names_are_einval(void)
 {
-	static const char *const others[] = { "", "CPU", "ce ", "push", "automatic" };
+	static const char *const others[] = { "", "CPU", "ce ", "pushed", "automatic" };
 	enum bl_engine engine = BL_ENGINE_CE;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
