@@ -182,8 +182,21 @@ static void empty_gpu(CUstream stream)
 	must(!cu->cuStreamSynchronize(stream), "the kernel that filled the GPU");
 }
 
-/* With a channel that is there, and with one that has to be made (@name) beside the kernel that never ends. */
-static void try_full(const char *name)
+/* Auto reads by others, and does not wait. */
+static void try_full_auto(const char *what, CUstream stream)
+{
+	uint64_t start = tool_now_ns();
+	double ms;
+
+	memset(pinned, 0, 4096);
+	for (int i = 0; i < 100; i++)
+		must(!bl_copy(pin, 0, pinned, 4096, BL_COPY_FROM, BL_ENGINE_AUTO), "auto");
+	ms = since_ms(start);
+	answer(!memcmp(pinned, model, 4096) && ms < 1000 && cu->cuStreamQuery(stream) == CUDA_ERROR_NOT_READY, what, ms,
+	       "ms");
+}
+
+static void try_full(void)
 {
 	char what[128];
 	CUstream stream;
@@ -194,13 +207,9 @@ static void try_full(const char *name)
 	fill_gpu(&stream);
 	start = tool_now_ns();
 	ret = push(pinned, 0, 4096);
-	snprintf(what, sizeof(what), "full GPU, %s channel: push gave %s after", name, strerror(-ret));
+	snprintf(what, sizeof(what), "full GPU: push gave %s after", strerror(-ret));
 	answer(ret == -EBUSY, what, since_ms(start), "ms");
-	start = tool_now_ns();
-	for (int i = 0; i < 100; i++)
-		must(!bl_copy(pin, 0, pinned, 4096, BL_COPY_FROM, BL_ENGINE_AUTO), "auto");
-	snprintf(what, sizeof(what), "full GPU, %s channel: 100 reads by auto took", name);
-	answer(!memcmp(pinned, model, 4096), what, since_ms(start), "ms");
+	try_full_auto("full GPU: 100 reads by auto took", stream);
 	memset(pinned, 0x77, 4096);
 	empty_gpu(stream);
 	usleep(20000);
@@ -210,6 +219,24 @@ static void try_full(const char *name)
 	for (int i = 0; i < 100 && push(pinned, 0, 4096); i++)
 		usleep(1000);
 	answer(!memcmp(pinned, model, 4096), "push reads again, wrong", 0, "");
+}
+
+/* A context in which no channel was made: one would be by a mapping, and for the context that is current. */
+static void try_full_unprepared(void)
+{
+	CUstream stream;
+
+	must(!bl_push_disable(device.ordinal), "disable");
+	must(!cu->cuCtxCreate(&device.ctx, 0, device.dev), "cuCtxCreate");
+	use();
+	must(!cu->cuCtxSetCurrent(NULL) && !bl_push_enable(device.ordinal, 1000) && !cu->cuCtxSetCurrent(device.ctx),
+	     "enable");
+	fill_gpu(&stream);
+	try_full_auto("full GPU, no channel: 100 reads by auto took", stream);
+	empty_gpu(stream);
+	memset(pinned, 0, 4096);
+	must(!push(pinned, 0, 4096), "push");
+	answer(!memcmp(pinned, model, 4096), "push by name makes the channel, wrong", 0, "");
 }
 
 static void try_context(void)
@@ -270,10 +297,8 @@ int main(int argc, char **argv)
 	try_race();
 	/* emulated multiprocessors are never full */
 	if (!device.emulated) {
-		try_full("known");
-		must(!cu->cuCtxCreate(&device.ctx, 0, device.dev), "cuCtxCreate");
-		use();
-		try_full("new");
+		try_full();
+		try_full_unprepared();
 	}
 	try_context();
 	printf("# %d failed\n", failures);

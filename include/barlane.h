@@ -397,7 +397,8 @@ BL_API int bl_publish(bl_pin_t pin, void *data_dst, const void *data_src, size_t
  * whatever engine did them. BL_ENGINE_CPU is as bl_copy_to() and bl_copy_from(). The others may call CUDA, take
  * locks and block, and must not be used in a CUDA host function. The first large copy with BL_ENGINE_AUTO on a GPU
  * measures the engines, for up to 50 ms; BL_ENGINE_AUTO uses the CPU where the copy engine cannot be used.
- * BL_ENGINE_PUSH reads at most 64 KiB, where bl_push_enable() allows it; BL_ENGINE_AUTO never uses it elsewhere.
+ * BL_ENGINE_PUSH reads at most 64 KiB, where bl_push_enable() allows it; BL_ENGINE_AUTO never uses it elsewhere. By name
+ * it may wait for running kernels, the first time in a CUDA context, see there.
  * The caller keeps the mapping alive during the call.
  * Return: 0; -EINVAL (stale or unmapped pin, outside the mapping, no such direction or engine; with BL_ENGINE_CE and
  * BL_ENGINE_PUSH also memory that CUDA does not have any more), -EACCES; and, not from BL_ENGINE_CPU, -EIO (device
@@ -574,7 +575,13 @@ BL_API int bl_engine_stats(enum bl_engine engine, struct bl_engine_stats *stats)
  * blocks there, and while that is resident whatever waits for the whole device (cuCtxSynchronize(), cuMemFree(), the
  * end of the context) waits until it leaves, which reads that come at shorter intervals put off. A second call changes
  * the idle time. BARLANE_PUSH=1 in the environment is the same for all GPUs.
- * Context: may block while a read is under way; thread-safe; not in a CUDA host function.
+ *
+ * A context needs a channel, and to make one waits for the kernels that run in the context, for ever if one of those
+ * waits for this thread. It is made here if the calling thread's current context is one of @device, by each mapping of
+ * its memory from now on, and by a read with BL_ENGINE_PUSH; each does so once per context. BL_ENGINE_AUTO makes none:
+ * without a channel it takes another engine. So call this, or map, before kernels that stay. That no channel could be
+ * made fails neither this call nor a mapping; it is logged.
+ * Context: may block while a read is under way, and for running kernels; thread-safe; not in a CUDA host function.
  * Return: 0, -EINVAL (@idle_us), -ENODEV (no CUDA, not initialised, no such device), -EACCES.
  */
 BL_API int bl_push_enable(int device, unsigned int idle_us);

@@ -76,7 +76,7 @@ struct bl_push;
  * @base:      start of the allocation
  * @size:      bytes
  * @ce:        channel, NULL before the first copy
- * @push:      channel of engine push, NULL before the first copy
+ * @push:      channel of engine push, NULL until it is known
  */
 struct bl_ce_target {
 	CUdevice device;

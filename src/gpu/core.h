@@ -152,6 +152,9 @@ int bl_pin_destroy(struct bl_pin *pin);
 /* After -ETIMEDOUT: take the handle away now, and let the last batch that uses the pin destroy it. */
 int bl_pin_leave(struct bl_pin *pin);
 
+/* bl_map_byte() for pins of the core's own: engines need not be prepared for them. */
+int bl_map_own(bl_ctx_t ctx_id, bl_pin_t id, size_t len, void **addr_p);
+
 /* Forget all that was inherited, in a child that starts anew. */
 void bl_core_forget(void);
 

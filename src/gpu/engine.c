@@ -85,6 +85,21 @@ int bl_engine_prepare(struct bl_pin *pin)
 	return know_target(cuda, pin);
 }
 
+void bl_engine_mapped(struct bl_pin *pin)
+{
+	int ret;
+
+	if (!bl_push_anywhere())
+		return;
+	bl_fail_hush(1);
+	ret = bl_engine_prepare(pin);
+	if (!ret)
+		ret = bl_push_prepare(bl_cuda(), &pin->ce, pin->ops->name);
+	bl_fail_hush(-1);
+	if (ret)
+		log_info("va 0x%" PRIx64 ": no channel for engine push: %s", pin->asked, bl_last_error(NULL));
+}
+
 static int by_ce(const struct bl_cuda *cuda, struct bl_pin *pin, const struct request *req, bool pinned)
 {
 	struct bl_ce_copy copy = {
@@ -103,7 +118,8 @@ static int by_ce(const struct bl_cuda *cuda, struct bl_pin *pin, const struct re
 	return ret;
 }
 
-static int by_push(struct bl_pin *pin, const struct request *req, bool *begun_p)
+/* @provider: for a channel that has to be made, NULL: none is made. */
+static int by_push(struct bl_pin *pin, const struct request *req, const char *provider, bool *begun_p)
 {
 	const struct bl_ce_copy copy = {
 		.target = &pin->ce,
@@ -112,7 +128,7 @@ static int by_push(struct bl_pin *pin, const struct request *req, bool *begun_p)
 		.len = req->len,
 		.dir = req->dir,
 	};
-	int ret = bl_push_run(bl_cuda(), pin->ops->name, &copy, begun_p);
+	int ret = bl_push_run(bl_cuda(), provider, &copy, begun_p);
 
 	if (!ret)
 		bl_engine_count(BL_ENGINE_PUSH, req->dir, req->len);
@@ -128,7 +144,7 @@ static int only_push(struct bl_pin *pin, const struct request *req)
 	if (req->dir != BL_COPY_FROM)
 		return fail(EOPNOTSUPP, "engine push reads only: write with cpu or ce");
 	ret = bl_engine_prepare(pin);
-	return ret ? ret : by_push(pin, req, &begun);
+	return ret ? ret : by_push(pin, req, pin->ops->name, &begun);
 }
 
 /* -EAGAIN: another engine shall do it. */
@@ -140,7 +156,8 @@ static int try_push(struct bl_pin *pin, const struct request *req)
 	bl_fail_hush(1);
 	ret = bl_engine_prepare(pin);
 	if (!ret)
-		ret = bl_push_wanted(&pin->ce, req->dir, req->len) ? by_push(pin, req, &begun) : -EAGAIN;
+		ret = bl_push_wanted(bl_cuda(), &pin->ce, req->dir, req->len) ? by_push(pin, req, NULL, &begun) :
+										-EAGAIN;
 	bl_fail_hush(-1);
 	if (ret && ret != -EAGAIN && !begun) {
 		log_info("engine push cannot be used (%s)", bl_last_error(NULL));

@@ -71,6 +71,9 @@ void bl_calibrate_forget(void);
  */
 int bl_engine_prepare(struct bl_pin *pin);
 
+/* A pin was mapped: make what "auto" must not make on the way of a copy. No lock is held; may wait for kernels. */
+void bl_engine_mapped(struct bl_pin *pin);
+
 struct bl_cost_table;
 
 /**

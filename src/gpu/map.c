@@ -55,13 +55,13 @@ void bl_maps_forget(void)
 }
 
 /* What is mapped, and for whom. */
-enum want { WHOLE, WHOLE_FOR_EDGE, BYTE };
+enum want { WHOLE, WHOLE_FOR_EDGE, BYTE, OWN };
 
 /* How far into the mapping the address lies that the caller gets. */
 static int check_start(const struct bl_pin *pin, enum want want, size_t *shown_p)
 {
 	*shown_p = 0;
-	if (want != BYTE)
+	if (want != BYTE && want != OWN)
 		return pin->page_off ? fail(EINVAL,
 					    "map va 0x%" PRIx64 ": the pinned address lies 0x%" PRIx64
 					    " bytes into its page; pin from the start of a page to map it",
@@ -138,8 +138,15 @@ static int map_pin(bl_ctx_t ctx_id, bl_pin_t id, size_t len, enum bl_map_type ty
 	pthread_mutex_lock(&pin->lock);
 	ret = map_locked(pin, len, (int)type, want, addr_p);
 	pthread_mutex_unlock(&pin->lock);
+	if (!ret && want != OWN)
+		bl_engine_mapped(pin);
 	bl_pin_put(pin);
 	return ret;
+}
+
+int bl_map_own(bl_ctx_t ctx_id, bl_pin_t id, size_t len, void **addr_p)
+{
+	return map_pin(ctx_id, id, len, BL_MAP_NONE, OWN, addr_p);
 }
 
 int bl_map(bl_ctx_t ctx_id, bl_pin_t id, size_t len, enum bl_map_type type, void **addr_p)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Engine "push": where it is enabled, finding the channel of a context, and the checks before a read. */
+/* Engine "push": where it is enabled, who gets a channel, and the checks before a read. */
 #define log_fmt(fmt) "gpu/push: " fmt
 #include "push.h"
 
@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "core.h"
@@ -22,7 +21,7 @@ _Atomic(size_t) bl_push_from = SIZE_MAX;
 /**
  * struct gpu - what is set for a GPU
  * @idle_us: when the kernel leaves; 0: not enabled
- * @unusable: "auto" tried, and no channel could be made
+ * @unusable: no channel could be made; a mapping does not try again
  * @asked_ns: when "auto" looked for the kernel last
  */
 struct gpu {
@@ -32,9 +31,8 @@ struct gpu {
 };
 
 static struct gpu gpus[MAX_GPUS];
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* also for who enables and disables */
-static struct bl_push *channels;
-static atomic_bool initialised;
+static pthread_mutex_t gpus_lock = PTHREAD_MUTEX_INITIALIZER; /* for who enables and disables */
+static atomic_bool initialised, anywhere;
 
 static uint64_t now_ns(void)
 {
@@ -64,7 +62,7 @@ static unsigned int default_idle_us(void)
 	return bl_push_env_us("BARLANE_PUSH_IDLE_US", DEFAULT_IDLE_US, MAX_IDLE_US);
 }
 
-/* The list's lock is held. */
+/* The lock is held. */
 static void set_idle(int device, unsigned int idle_us)
 {
 	size_t from = SIZE_MAX;
@@ -75,6 +73,7 @@ static void set_idle(int device, unsigned int idle_us)
 		if (atomic_load(&gpus[i].idle_us))
 			from = BL_PUSH_AUTO_MIN;
 	}
+	atomic_store(&anywhere, from != SIZE_MAX);
 	atomic_store(&bl_push_from, from);
 }
 
@@ -82,12 +81,12 @@ void bl_push_enable_all(void)
 {
 	unsigned int idle_us = default_idle_us();
 
-	pthread_mutex_lock(&list_lock);
+	pthread_mutex_lock(&gpus_lock);
 	for (int i = 0; i < MAX_GPUS; i++) {
 		if (!atomic_load(&gpus[i].idle_us))
 			set_idle(i, idle_us);
 	}
-	pthread_mutex_unlock(&list_lock);
+	pthread_mutex_unlock(&gpus_lock);
 }
 
 void bl_push_init(void)
@@ -107,30 +106,13 @@ void bl_push_init(void)
 
 void bl_push_forget(void)
 {
-	pthread_mutex_init(&list_lock, NULL);
-	channels = NULL;
+	pthread_mutex_init(&gpus_lock, NULL);
+	bl_push_forget_channels();
 	for (int i = 0; i < MAX_GPUS; i++)
 		atomic_store(&gpus[i].idle_us, 0);
+	atomic_store(&anywhere, false);
 	atomic_store(&bl_push_from, SIZE_MAX);
 	atomic_store(&initialised, false);
-}
-
-static bool is_alive(const struct bl_cuda *cuda, const struct bl_push *push)
-{
-	return bl_cuda_ptr_holds(cuda, push->doorbell_va, push->sentinel);
-}
-
-/* What runs with the old time leaves, and so does what shall not run any more. The list's lock is held. */
-static void stop_all(const struct bl_cuda *cuda, int device)
-{
-	for (struct bl_push *push = channels; push; push = push->next) {
-		if (push->ordinal != device)
-			continue;
-		pthread_mutex_lock(&push->lock);
-		if (!push->dead && is_alive(cuda, push))
-			bl_push_stop(push);
-		pthread_mutex_unlock(&push->lock);
-	}
 }
 
 /* 0 when there is such a device, and a driver that can do it. */
@@ -163,92 +145,48 @@ static int set(int device, unsigned int idle_us)
 		return ret;
 	/* the variable was for what comes before the first call */
 	bl_push_init();
-	pthread_mutex_lock(&list_lock);
+	pthread_mutex_lock(&gpus_lock);
 	set_idle(device, idle_us);
-	stop_all(cuda, device);
-	pthread_mutex_unlock(&list_lock);
+	/* what runs with the old time leaves, and so does what shall not run any more */
+	bl_push_stop_all(cuda, device);
+	pthread_mutex_unlock(&gpus_lock);
 	return 0;
+}
+
+/* What has no channel yet gets it before kernels run that it would have to wait for. Not to get it is no error here. */
+static void prepare_current(int device)
+{
+	const struct bl_cuda *cuda = bl_cuda();
+	struct bl_cuda_ptr where = { .ordinal = device };
+	struct bl_push *push;
+	CUdevice current;
+	int ret;
+
+	if (cuda->cuDeviceGet(&where.device, device) || cuda->cuCtxGetCurrent(&where.context) || !where.context ||
+	    cuda->cuCtxGetDevice(&current) || current != where.device)
+		return;
+	bl_fail_hush(1);
+	ret = bl_push_make(cuda, &where, NULL, &push);
+	bl_fail_hush(-1);
+	if (ret)
+		log_info("device %d: no channel for the current context: %s", device, bl_last_error(NULL));
 }
 
 int bl_push_enable(int device, unsigned int idle_us)
 {
+	int ret;
+
 	if (idle_us > MAX_IDLE_US)
 		return fail(EINVAL, "idle time %u us: at most %u", idle_us, MAX_IDLE_US);
-	return set(device, idle_us ? idle_us : default_idle_us());
+	ret = set(device, idle_us ? idle_us : default_idle_us());
+	if (!ret)
+		prepare_current(device);
+	return ret;
 }
 
 int bl_push_disable(int device)
 {
 	return set(device, 0);
-}
-
-/* Memory of contexts that are gone: the pin of the doorbell is given back; the rest stays, as who polls may look. */
-static void bury(const struct bl_cuda *cuda)
-{
-	struct bl_push **link = &channels, *push;
-
-	while ((push = *link)) {
-		if (is_alive(cuda, push) || pthread_mutex_trylock(&push->lock)) {
-			link = &push->next;
-			continue;
-		}
-		push->dead = true;
-		*link = push->next;
-		atomic_store(&push->state, BL_PUSH_NONE);
-		bl_close(push->ctx);
-		/* the pages go, the addresses stay */
-		madvise(push->words, BL_PUSH_HOST_SIZE, MADV_DONTNEED);
-		pthread_mutex_unlock(&push->lock);
-	}
-}
-
-static int create(const struct bl_cuda *cuda, const struct bl_ce_target *target, const char *provider,
-		  struct bl_push **push_p)
-{
-	struct bl_cuda_scope scope;
-	int ret;
-
-	ret = bl_ce_enter(cuda, target, &scope);
-	if (ret)
-		return ret;
-	ret = bl_push_create(cuda, target, provider, push_p);
-	bl_cuda_leave(cuda, &scope);
-	if (!ret)
-		return 0;
-	/* "auto" does not try again at every read */
-	if (ret != -EINVAL)
-		atomic_store(&gpus[target->ordinal].unusable, true);
-	return ret;
-}
-
-/* As for ce: memory of a context that is still there proves that its channel is; other memory proves nothing. */
-static int find_channel(const struct bl_cuda *cuda, struct bl_ce_target *target, const char *provider,
-			struct bl_push **push_p)
-{
-	struct bl_push *push = atomic_load_explicit(&target->push, memory_order_acquire);
-	int ret = 0;
-
-	if (push && (!target->shared || is_alive(cuda, push))) {
-		*push_p = push;
-		return 0;
-	}
-	pthread_mutex_lock(&list_lock);
-	bury(cuda);
-	for (push = channels; push && (push->context != target->context || !is_alive(cuda, push)); push = push->next)
-		;
-	if (!push) {
-		ret = create(cuda, target, provider, &push);
-		if (!ret) {
-			push->next = channels;
-			channels = push;
-		}
-	}
-	pthread_mutex_unlock(&list_lock);
-	if (ret)
-		return ret;
-	atomic_store_explicit(&target->push, push, memory_order_release);
-	*push_p = push;
-	return 0;
 }
 
 static unsigned int idle_of(const struct bl_ce_target *target)
@@ -265,17 +203,37 @@ static bool is_resident(const struct bl_push *push)
 		       atomic_load_explicit(&push->gen, memory_order_relaxed);
 }
 
-bool bl_push_wanted(const struct bl_ce_target *target, enum bl_copy_dir dir, size_t len)
+bool bl_push_anywhere(void)
 {
-	const struct bl_push *push = atomic_load_explicit(&target->push, memory_order_acquire);
+	return atomic_load_explicit(&anywhere, memory_order_relaxed);
+}
+
+int bl_push_prepare(const struct bl_cuda *cuda, struct bl_ce_target *target, const char *provider)
+{
+	struct bl_push *push;
+	int ret;
+
+	if (!idle_of(target) || atomic_load(&gpus[target->ordinal].unusable))
+		return 0;
+	ret = bl_push_channel(cuda, target, provider, &push);
+	/* memory that went away says nothing about the GPU */
+	if (ret && ret != -EINVAL)
+		atomic_store(&gpus[target->ordinal].unusable, true);
+	return ret;
+}
+
+bool bl_push_wanted(const struct bl_cuda *cuda, struct bl_ce_target *target, enum bl_copy_dir dir, size_t len)
+{
 	unsigned int idle_us = idle_of(target);
+	const struct bl_push *push;
 	uint64_t now, asked;
 
 	if (!idle_us || dir != BL_COPY_FROM || len < BL_PUSH_AUTO_MIN || len > BL_PUSH_AUTO_MAX)
 		return false;
-	if (atomic_load_explicit(&gpus[target->ordinal].unusable, memory_order_relaxed))
+	push = bl_push_known(cuda, target);
+	if (!push)
 		return false;
-	if (push && is_resident(push))
+	if (is_resident(push))
 		return true;
 	now = now_ns();
 	asked = atomic_exchange_explicit(&gpus[target->ordinal].asked_ns, now, memory_order_relaxed);
@@ -293,8 +251,6 @@ static int check_copy(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
 			    "BARLANE_PUSH=1", target->ordinal);
 	if (copy->len > BL_PUSH_MAX_LEN)
 		return fail(EOPNOTSUPP, "len 0x%zx: engine push reads at most %lu bytes", copy->len, BL_PUSH_MAX_LEN);
-	if (!cuda->cuMemHostRegister || !cuda->cuMemHostGetDevicePointer)
-		return fail(EOPNOTSUPP, "engine push: the driver library cannot register host memory");
 	if ((copy->va + copy->len) >> BL_PUSH_TAG_SHIFT)
 		return fail(EOPNOTSUPP, "va 0x%" PRIx64 ": too large an address for engine push", copy->va);
 	return bl_ce_check_range(copy->target, copy->va, copy->len);
@@ -329,8 +285,12 @@ int bl_push_run(const struct bl_cuda *cuda, const char *provider, const struct b
 	ret = check_copy(cuda, copy);
 	if (!ret)
 		ret = prove(cuda, copy);
-	if (!ret)
-		ret = find_channel(cuda, copy->target, provider, &push);
+	if (ret)
+		return ret;
+	if (provider)
+		ret = bl_push_channel(cuda, copy->target, provider, &push);
+	else if (!(push = bl_push_known(cuda, copy->target)))
+		ret = fail(EBUSY, "va 0x%" PRIx64 ": its context has no channel for engine push", copy->va);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&push->lock);

@@ -2,13 +2,15 @@
 /*
  * push.h - engine "push": reads by a kernel that stays on the GPU and stores to host memory when the CPU rings
  *
- * Each context that is read in gets one channel, at its first read: a doorbell in GPU memory, pinned and mapped by the
- * provider of the pin that asked; words and a staging buffer in host memory of the library's own; a stream. kernels/
- * push.h has the protocol. Channels are never freed, and neither is their host memory: a context takes the kernel, its
- * stream and the doorbell with it, and a thread that still polls sees words that nobody writes any more.
+ * Each context that is read in gets one channel: a doorbell in GPU memory, pinned and mapped by the provider of the pin
+ * that asked; words and a staging buffer in host memory of the library's own; a stream. kernels/push.h has the protocol.
+ * To load the kernel waits for those that run in the context, one of which may wait for the very thread that copies. So
+ * "auto" makes no channel: bl_push_enable() does, a mapping, or a read that asks for push by name. Channels are never
+ * freed, and neither is their host memory: a context takes the kernel, its stream and the doorbell with it, and a thread
+ * that still polls sees words that nobody writes any more.
  *
- * Locks: the list's lock for finding and making channels, which pins and maps; then the channel's for the length of a
- * copy. Neither is taken with a lock of core.h held.
+ * Locks: one for making channels, which pins and maps and may wait for kernels; then the list's; then the channel's for
+ * the length of a copy. None is taken with a lock of core.h held.
  */
 #ifndef BL_GPU_PUSH_H
 #define BL_GPU_PUSH_H
@@ -129,27 +131,42 @@ unsigned int bl_push_env_us(const char *name, unsigned int fallback, unsigned in
 /* Enable push on all GPUs where it is not yet, with the default idle time. */
 void bl_push_enable_all(void);
 
+/* Whether it is enabled on any GPU. */
+bool bl_push_anywhere(void);
+
+/**
+ * bl_push_prepare() - Make the channel that reads of some memory need, if its GPU has push enabled
+ * @cuda:     driver library
+ * @target:   the memory
+ * @provider: name of the pin's provider
+ *
+ * May wait for running kernels. A GPU where it failed is left alone until bl_push_enable() is called for it.
+ * Return: 0, also where there is nothing to do; else as bl_push_channel().
+ */
+int bl_push_prepare(const struct bl_cuda *cuda, struct bl_ce_target *target, const char *provider);
+
 /**
  * bl_push_wanted() - Whether "auto" gives a copy to push
+ * @cuda:   driver library
  * @target: the memory
  * @dir:    direction
  * @len:    bytes
  *
  * A launch costs more than a copy by ce: it is worth it when reads come at shorter intervals than the idle time. The
- * first one after a pause is therefore not wanted, unless the kernel is there.
+ * first one after a pause is therefore not wanted, unless the kernel is there. Nor is one in a context without channel.
  */
-bool bl_push_wanted(const struct bl_ce_target *target, enum bl_copy_dir dir, size_t len);
+bool bl_push_wanted(const struct bl_cuda *cuda, struct bl_ce_target *target, enum bl_copy_dir dir, size_t len);
 
 /**
  * bl_push_run() - Do a read; complete when it returns
  * @cuda:     driver library
- * @provider: name of the pin's provider
+ * @provider: name of the pin's provider, for a channel that has to be made; NULL: none is made
  * @copy:     what to copy; @pinned is not looked at
  * @begun_p:  receives whether the GPU may still store to the host memory after an error, or the device is lost
  *
  * Return: 0; -EOPNOTSUPP (not enabled, a write, too long, range outside the allocation, no way to reach the doorbell),
- * -EINVAL (memory or context gone), -EBUSY (the kernel does not start, or one that timed out is still there),
- * -ENOMEM, -ETIMEDOUT, -EIO; with the reason.
+ * -EINVAL (memory or context gone), -EBUSY (the kernel does not start, one that timed out is still there, or there is
+ * no channel), -ENOMEM, -ETIMEDOUT, -EIO; with the reason.
  */
 int bl_push_run(const struct bl_cuda *cuda, const char *provider, const struct bl_ce_copy *copy, bool *begun_p);
 
@@ -157,9 +174,37 @@ int bl_push_run(const struct bl_cuda *cuda, const char *provider, const struct b
 void bl_push_forget(void);
 
 /*
+ * push_list.c: the channels of all contexts.
+ */
+
+/**
+ * bl_push_make() - Find the channel of a context, or make one
+ * @cuda:     driver library
+ * @where:    context, GPU; the context is there
+ * @provider: who pins the doorbell, NULL: the one that serves by default
+ * @push_p:   receives the channel
+ *
+ * May wait for running kernels. Return: 0, or as bl_open(), bl_pin() and CUDA have it, with the reason.
+ */
+int bl_push_make(const struct bl_cuda *cuda, const struct bl_cuda_ptr *where, const char *provider,
+		 struct bl_push **push_p);
+
+/* The same for memory, remembered there; also -EINVAL when the memory is gone. */
+int bl_push_channel(const struct bl_cuda *cuda, struct bl_ce_target *target, const char *provider,
+		    struct bl_push **push_p);
+
+/* The channel for memory, NULL when there is none or that cannot be told without waiting. */
+struct bl_push *bl_push_known(const struct bl_cuda *cuda, struct bl_ce_target *target);
+
+/* Ask the kernels on a GPU to leave. */
+void bl_push_stop_all(const struct bl_cuda *cuda, int device);
+
+void bl_push_forget_channels(void);
+
+/*
  * push_channel.c: the channel's parts. The context is current.
  */
-int bl_push_create(const struct bl_cuda *cuda, const struct bl_ce_target *target, const char *provider,
+int bl_push_create(const struct bl_cuda *cuda, const struct bl_cuda_ptr *where, const char *provider,
 		   struct bl_push **push_p);
 
 /* Launch the next generation; the channel's lock is held. */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "copy/fence.h"
+#include "core.h"
 #include "util/fork.h"
 #include "util/log.h"
 
@@ -131,7 +132,7 @@ static int map_doorbell(struct bl_push *push, const char *provider)
 	if (!ret)
 		ret = bl_pin_info(push->ctx, pin, &info);
 	if (!ret)
-		ret = bl_map_byte(push->ctx, pin, BL_GPU_PAGE_SIZE, BL_MAP_NONE, &addr);
+		ret = bl_map_own(push->ctx, pin, BL_GPU_PAGE_SIZE, &addr);
 	if (!ret && (uintptr_t)addr % sizeof(struct bl_push_doorbell))
 		ret = fail(EPROTO, "doorbell at %p: not aligned", addr);
 	if (ret) {
@@ -164,16 +165,19 @@ static int make_doorbell(const struct bl_cuda *cuda, struct bl_push *push, const
  * On an error what CUDA gave stays with the context: to give it back can wait for kernels, and one of them may wait for
  * this very thread.
  */
-int bl_push_create(const struct bl_cuda *cuda, const struct bl_ce_target *target, const char *provider,
+int bl_push_create(const struct bl_cuda *cuda, const struct bl_cuda_ptr *where, const char *provider,
 		   struct bl_push **push_p)
 {
-	struct bl_push *push = calloc(1, sizeof(*push));
+	struct bl_push *push;
 	int ret;
 
+	if (!cuda->cuMemHostRegister || !cuda->cuMemHostGetDevicePointer)
+		return fail(EOPNOTSUPP, "engine push: the driver library cannot register host memory");
+	push = calloc(1, sizeof(*push));
 	if (!push)
 		return fail(ENOMEM, "channel: out of memory");
-	push->context = target->context;
-	push->ordinal = target->ordinal;
+	push->context = where->context;
+	push->ordinal = where->ordinal;
 	choose_grid(push);
 	ret = load_kernel(cuda, push);
 	if (ret)

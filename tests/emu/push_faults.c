@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "gpu/kernels/pplat.h"
 #include "tests/tap.h"
 #include "world.h"
 
@@ -43,6 +44,17 @@ static void set_up(void)
 	for (size_t i = 0; i < SIZE; i++)
 		expected[i] = (unsigned char)(i * 11 + (i >> 8));
 	use(world_alloc(SIZE), SIZE);
+}
+
+/* A channel is made for the current context; here there is none. */
+static void enable_only(unsigned int idle_us)
+{
+	CUcontext current;
+
+	check_eq(world.cuda->cuCtxGetCurrent(&current), CUDA_SUCCESS);
+	check_eq(world.cuda->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+	check_eq(bl_push_enable(0, idle_us), 0);
+	check_eq(world.cuda->cuCtxSetCurrent(current), CUDA_SUCCESS);
 }
 
 /*
@@ -106,7 +118,7 @@ static void making_fails(const void *arg)
 	int ret;
 
 	set_up();
-	check_eq(bl_push_enable(0, 2000), 0);
+	enable_only(2000);
 	check_eq(bl_copy(pin, 0, ordinary, SIZE, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
 	snapshot_take(&before);
 	check_eq(world.fault(arg), 0);
@@ -133,6 +145,135 @@ static void a_channel_that_cannot_be_made(void)
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		child_run(making_fails, faults[i], NULL);
+}
+
+/* @arg: what fails; neither the permission nor a mapping does, and the next mapping does not try again */
+static void preparing_fails(const void *arg)
+{
+	struct snapshot before;
+
+	set_up();
+	snapshot_take(&before);
+	check_eq(world.fault(arg), 0);
+	check_eq(bl_push_enable(0, 2000), 0);
+	check_eq(world.fault(""), 0);
+	snapshot_check(&before);
+	enable_only(2000);
+	check_eq(world.fault(arg), 0);
+	use(world_alloc(SIZE), SIZE);
+	check_eq(world.fault("cuda.module:1"), 0);
+	use(world_alloc(SIZE), SIZE);
+	must_read(BL_ENGINE_AUTO);
+	check_eq(pushed(), 0);
+	/* nobody came by */
+	check_eq(push(pinned, 4096), -EIO);
+	check_eq(world.fault(""), 0);
+	must_read(BL_ENGINE_PUSH);
+	tear_down();
+}
+
+static void a_channel_that_cannot_be_prepared(void)
+{
+	static const char *const faults[] = { "cuda.module:1", "cuda.newstream:1", "cuda.register:1" };
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		child_run(preparing_fails, faults[i], NULL);
+}
+
+static uint32_t *flags; /* what the kernel waits for, what it answers, its stop word, its result */
+
+/* A kernel that stays until empty_gpu(); after a while it gives up, so that what waits for it fails and does not hang. */
+static CUstream occupy(void)
+{
+	uint64_t at, none = 0, rounds = 1, timeout_ns = 15000000000;
+	uint64_t gpu_flag, cpu_flag, stop, result;
+	void *params[] = { &gpu_flag, &cpu_flag, &none, &none, &rounds, &timeout_ns, &stop, &result };
+	CUstream stream;
+	CUmodule module;
+	CUfunction fn;
+	void *host;
+
+	check_eq(world.cuda->cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_PORTABLE), CUDA_SUCCESS);
+	memset(host, 0, 4096);
+	flags = host;
+	at = (uintptr_t)host;
+	gpu_flag = at;
+	cpu_flag = at + 64;
+	stop = at + 128;
+	result = at + 192;
+	check_eq(world.cuda->cuModuleLoadData(&module, bl_pplat_ptx), CUDA_SUCCESS);
+	check_eq(world.cuda->cuModuleGetFunction(&fn, module, "bl_pplat_consume"), CUDA_SUCCESS);
+	check_eq(world.cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	check_eq(world.cuda->cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL), CUDA_SUCCESS);
+	return stream;
+}
+
+static void leave(CUstream stream)
+{
+	/* nobody waited for it */
+	check_eq(world.cuda->cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+	__atomic_store_n(&flags[32], 1, __ATOMIC_RELEASE);
+	check_eq(world.cuda->cuStreamSynchronize(stream), CUDA_SUCCESS);
+}
+
+/* @arg: how the channel came to be: NULL by bl_push_enable(), else by a mapping */
+static void prepared(const void *arg)
+{
+	CUstream stream;
+
+	set_up();
+	if (arg) {
+		enable_only(20000);
+		use(world_alloc(SIZE), SIZE);
+	} else {
+		check_eq(bl_push_enable(0, 20000), 0);
+	}
+	stream = occupy();
+	must_read(BL_ENGINE_PUSH);
+	check_eq(pushed(), 4);
+	/* nor does a mapping wait where there is a channel */
+	use(va, SIZE);
+	must_read(BL_ENGINE_PUSH);
+	leave(stream);
+	tear_down();
+}
+
+static void *push_by_name(void *arg)
+{
+	*(int *)arg = push(pinned + 65536, 4096);
+	return NULL;
+}
+
+/* A context without a channel: only who asks for push by name waits. */
+static void unprepared(const void *arg)
+{
+	pthread_t thread;
+	CUstream stream;
+	int ret = 1;
+
+	set_up();
+	enable_only(1000000);
+	check_eq(bl_copy(pin, 0, ordinary, SIZE, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
+	stream = occupy();
+	for (int i = 0; i < 20; i++)
+		must_read(BL_ENGINE_AUTO);
+	check_eq(pthread_create(&thread, NULL, push_by_name, &ret), 0);
+	usleep(300000);
+	check_eq(pushed(), 0);
+	/* nor does auto wait for who waits */
+	must_read(BL_ENGINE_AUTO);
+	leave(stream);
+	pthread_join(thread, NULL);
+	check_eq(ret, 0);
+	check_eq(pushed(), 1);
+	tear_down();
+}
+
+static void beside_a_kernel_that_stays(void)
+{
+	child_run(prepared, NULL, NULL);
+	child_run(prepared, "by a mapping", NULL);
+	child_run(unprepared, NULL, NULL);
 }
 
 /*
@@ -434,6 +575,9 @@ static void a_launch_that_fails_under_a_read(void)
 
 static const struct tap_test tests[] = {
 	{ "a channel that cannot be made leaves nothing behind, and auto goes on", a_channel_that_cannot_be_made },
+	{ "a channel that cannot be prepared fails nothing, and is not tried at each mapping",
+	  a_channel_that_cannot_be_prepared },
+	{ "beside a kernel that stays, channels are there before it, and auto waits for none", beside_a_kernel_that_stays },
 	{ "questions to CUDA without an answer are no harm", questions_without_an_answer },
 	{ "a kernel that does not begin is EBUSY, auto goes on, nothing is stored late", a_kernel_that_does_not_begin },
 	{ "a read that is given up is not served later", a_read_that_is_given_up_is_not_served_later },
