@@ -571,7 +571,7 @@ BL_API int bl_engine_stats(enum bl_engine engine, struct bl_engine_stats *stats)
  * @idle_us: microseconds without a read after which its kernel leaves the GPU, at most 1000000; 0: the default,
  *           BARLANE_PUSH_IDLE_US or 1000
  *
- * For the whole process. Nothing is launched here: the first read by push in a CUDA context launches a kernel of four
+ * For the whole process. Nothing is launched here: the first read by push in a CUDA context launches a kernel of two
  * blocks there, and while that is resident whatever waits for the whole device (cuCtxSynchronize(), cuMemFree(), the
  * end of the context) waits until it leaves, which reads that come at shorter intervals put off. A second call changes
  * the idle time. BARLANE_PUSH=1 in the environment is the same for all GPUs.

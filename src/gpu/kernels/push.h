@@ -26,9 +26,9 @@
 /* Text of push.ptx, for cuModuleLoadData(). */
 extern const char bl_push_ptx[];
 
-/* The grid, unless BARLANE_PUSH_GRID says otherwise. */
-#define BL_PUSH_BLOCKS	   4U
-#define BL_PUSH_THREADS	   512U
+/* The grid, unless BARLANE_PUSH_GRID says otherwise; the best of six on an H200, see docs/copy-engine.md. */
+#define BL_PUSH_BLOCKS	   2U
+#define BL_PUSH_THREADS	   256U
 #define BL_PUSH_MAX_BLOCKS 16U
 #define BL_PUSH_MAX_LEN	   (64UL << 10)
 #define BL_PUSH_SEQ_MASK   ((1ULL << 40) - 1)
