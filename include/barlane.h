@@ -396,9 +396,10 @@ BL_API int bl_publish(bl_pin_t pin, void *data_dst, const void *data_src, size_t
  * The copy is complete when the call returns. It comes after all copies by this library that were complete before,
  * whatever engine did them. BL_ENGINE_CPU is as bl_copy_to() and bl_copy_from(). The others may call CUDA, take
  * locks and block, and must not be used in a CUDA host function. The first large copy with BL_ENGINE_AUTO on a GPU
- * measures the engines, for up to 50 ms; BL_ENGINE_AUTO uses the CPU where the copy engine cannot be used.
- * BL_ENGINE_PUSH reads at most 64 KiB, where bl_push_enable() allows it; BL_ENGINE_AUTO never uses it elsewhere. By name
- * it may wait for running kernels, the first time in a CUDA context, see there.
+ * measures the engines, for up to 50 ms, and 10 ms more where push is enabled; BL_ENGINE_AUTO uses the CPU where the
+ * copy engine cannot be used.
+ * BL_ENGINE_PUSH reads at most 64 KiB, where bl_push_enable() allows it; BL_ENGINE_AUTO never uses it elsewhere. By
+ * name it may wait for running kernels, the first time in a CUDA context, see there.
  * The caller keeps the mapping alive during the call.
  * Return: 0; -EINVAL (stale or unmapped pin, outside the mapping, no such direction or engine; with BL_ENGINE_CE and
  * BL_ENGINE_PUSH also memory that CUDA does not have any more), -EACCES; and, not from BL_ENGINE_CPU, -EIO (device
@@ -535,11 +536,13 @@ BL_API int bl_batch_free(bl_batch_t batch);
  * beyond the last one. It holds for a thread that copies alone, with warm caches. The kind of host memory is a flag and
  * no address, so that one can plan before there is memory. The first call on a GPU, of this or of bl_copy() with
  * BL_ENGINE_AUTO, measures, and may block for 50 ms; another thread waits for it. Later calls look the answer up; only
- * the first one for a pin calls CUDA. Must not be used in a CUDA host function.
+ * the first one for a pin calls CUDA. BL_ENGINE_PUSH is measured when it is enabled and has a channel in the context of
+ * the memory, see bl_push_enable(), for up to 10 ms more; the answer is for a kernel that is on the GPU. Must not be
+ * used in a CUDA host function.
  * Return: 0; -EINVAL (stale or unmapped pin, length, direction, engine, no @ns_p; memory that CUDA does not have any
  * more), -EACCES; -EOPNOTSUPP (the engine cannot be used, or no CUDA), -ENODATA (nothing that the answer could be
- * derived from was measured: time ran out, or there was no memory for it), -EAGAIN (another thread's measurement
- * does not end), -ENODEV (CUDA not initialised); with the reason in bl_last_error().
+ * derived from was measured: time ran out, there was no memory for it, or push has no channel), -EAGAIN (another
+ * thread's measurement does not end), -ENODEV (CUDA not initialised); with the reason in bl_last_error().
  */
 BL_API int bl_copy_cost(bl_pin_t pin, size_t len, enum bl_copy_dir dir, int pinned, enum bl_engine engine,
 			uint64_t *ns_p, enum bl_engine *engine_p);

@@ -45,7 +45,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-static uint64_t budget_ns(void)
+uint64_t bl_calibration_budget_ns(void)
 {
 	const char *text = getenv("BARLANE_CALIBRATION_MS");
 	unsigned long ms = DEFAULT_MS;
@@ -126,7 +126,7 @@ static int run(const struct bl_pin *pin, struct gpu *gpu)
 		return ret;
 	}
 	memset(&gpu->cal, 0, sizeof(gpu->cal));
-	ret = bl_bed_measure(pin, budget_ns(), &gpu->cal);
+	ret = bl_bed_measure(pin, bl_calibration_budget_ns(), &gpu->cal);
 	bl_cuda_leave(bl_cuda(), &scope);
 	if (ret) {
 		bl_refusal_note(&gpu->cal.refused[BL_ENGINE_AUTO], ret);
@@ -187,7 +187,7 @@ int bl_calibrate_wait(const struct bl_pin *pin, const struct bl_calibration **ca
 		return ret;
 	while (state_of(gpu) == RUNNING) {
 		if (!end)
-			end = now_ns() + budget_ns() + MORE_NS;
+			end = now_ns() + bl_calibration_budget_ns() + MORE_NS;
 		if (now_ns() > end)
 			return fail(EAGAIN, "device %d: another thread is still measuring", pin->ce.ordinal);
 		nanosleep(&pause, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* calibrate.h - between the two halves of the calibration: calibrate.c keeps the results, calibrate_bed.c measures */
+/*
+ * calibrate.h - between the parts of the calibration: calibrate.c keeps the results, calibrate_bed.c measures,
+ * calibrate_push.c does both for engine push
+ */
 #ifndef BL_GPU_CALIBRATE_H
 #define BL_GPU_CALIBRATE_H
 
@@ -29,6 +32,15 @@ struct bl_calibration {
 /* Remember the error that bl_last_error() has. */
 void bl_refusal_note(struct bl_refusal *refusal, int ret);
 
+/* How long measuring may take: BARLANE_CALIBRATION_MS. */
+uint64_t bl_calibration_budget_ns(void);
+
+/* Median of @nr > 0 times, which are put in order. */
+uint64_t bl_median(uint64_t *ns, unsigned int nr);
+
+/* What reading the clock takes, ns. */
+uint64_t bl_clock_cost(void);
+
 /**
  * bl_bed_measure() - Measure all engines
  * @pin:       mapped pin whose GPU, provider and kind of mapping it is about; its @ce is known, and its context current
@@ -50,5 +62,17 @@ int bl_bed_measure(const struct bl_pin *pin, uint64_t budget_ns, struct bl_calib
  * have ended), or as bl_cuda_enter(); with the reason.
  */
 int bl_calibrate_wait(const struct bl_pin *pin, const struct bl_calibration **cal_p);
+
+/**
+ * bl_calibrate_push_wait() - As bl_calibrate_push(), also while another thread measures
+ * @pin:     as there
+ * @others:  table of the other engines
+ * @table_p: receives the table
+ *
+ * Return: 0; -ENODATA (no channel, or the kernel does not begin), -EOPNOTSUPP (measuring failed, which holds from then
+ * on), -EAGAIN, -EINVAL (the context went away); with the reason.
+ */
+int bl_calibrate_push_wait(struct bl_pin *pin, const struct bl_cost_table *others,
+			   const struct bl_cost_table **table_p);
 
 #endif

@@ -140,13 +140,13 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static uint64_t median(uint64_t *ns, unsigned int nr)
+uint64_t bl_median(uint64_t *ns, unsigned int nr)
 {
 	qsort(ns, nr, sizeof(*ns), compare);
 	return (ns[(nr - 1) / 2] + ns[nr / 2]) / 2;
 }
 
-static uint64_t clock_cost(void)
+uint64_t bl_clock_cost(void)
 {
 	uint64_t ns[31];
 
@@ -154,7 +154,7 @@ static uint64_t clock_cost(void)
 		ns[i] = now_ns();
 		ns[i] = now_ns() - ns[i];
 	}
-	return median(ns, 31);
+	return bl_median(ns, 31);
 }
 
 /*
@@ -240,7 +240,7 @@ static int measure_size(struct bed *bed, enum bl_copy_dir dir, int pinned, unsig
 	}
 	for (size_t c = 0; c < NR_CANDIDATES; c++) {
 		if (wanted(bed, &candidates[c], dir, pinned, i))
-			row_of(bed, candidates[c].engine, dir, pinned)->ns[i] = median(samples[c].ns, samples[c].nr);
+			row_of(bed, candidates[c].engine, dir, pinned)->ns[i] = bl_median(samples[c].ns, samples[c].nr);
 	}
 	return ret == -ETIME ? ret : 0;
 }
@@ -275,7 +275,7 @@ static void measure_all(struct bed *bed, uint64_t budget_ns)
 				{ .dir = BL_COPY_TO, .pinned = 1 }, { .dir = BL_COPY_TO, .pinned = 0 } };
 	uint64_t end = now_ns() + budget_ns, now;
 
-	bed->clock_ns = clock_cost();
+	bed->clock_ns = bl_clock_cost();
 	for (unsigned int stride = 4; stride; stride /= 2) {
 		for (size_t i = 0; i < 4; i++) {
 			/* an equal share of what is left, so that one slow kind does not leave the others unmeasured */

@@ -104,6 +104,20 @@ void bl_cost_finish(struct bl_cost_table *table)
 		fill_picks(table, (enum bl_copy_dir)(i / 2), i % 2);
 }
 
+void bl_cost_add(struct bl_cost_table *table, enum bl_engine engine, enum bl_copy_dir dir,
+		 const struct bl_cost_row rows[2], size_t max_len)
+{
+	for (unsigned int pinned = 0; pinned < 2; pinned++) {
+		struct bl_cost_row *row = &table->rows[engine][dir][pinned];
+
+		*row = rows[pinned];
+		finish_row(row);
+		for (unsigned int i = bl_cost_class(max_len) + 1; i < BL_COST_NR; i++)
+			row->ns[i] = 0;
+		fill_picks(table, dir, pinned);
+	}
+}
+
 uint64_t bl_cost_estimate(const struct bl_cost_row *row, size_t len)
 {
 	unsigned int i = bl_cost_class(len);

@@ -46,6 +46,17 @@ struct bl_cost_table {
  */
 void bl_cost_finish(struct bl_cost_table *table);
 
+/**
+ * bl_cost_add() - Add an engine to a finished table
+ * @table:   the table
+ * @engine:  whose times are added
+ * @dir:     the direction that they are about
+ * @rows:    measurements, by kind of host memory
+ * @max_len: longest copy that it does, a power of two; nothing is known beyond
+ */
+void bl_cost_add(struct bl_cost_table *table, enum bl_engine engine, enum bl_copy_dir dir,
+		 const struct bl_cost_row rows[2], size_t max_len);
+
 /* Nanoseconds of a copy of @len bytes by the engine of a finished row; 0: not known. */
 uint64_t bl_cost_estimate(const struct bl_cost_row *row, size_t len);
 

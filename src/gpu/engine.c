@@ -17,6 +17,7 @@ void bl_engine_forget(void)
 {
 	bl_edge_forget();
 	bl_calibrate_forget();
+	bl_calibrate_push_forget();
 	bl_push_forget();
 }
 
@@ -147,6 +148,28 @@ static int only_push(struct bl_pin *pin, const struct request *req)
 	return ret ? ret : by_push(pin, req, pin->ops->name, &begun);
 }
 
+static bool push_is_fastest(const struct bl_cost_table *table, const struct request *req)
+{
+	bool ordinary = bl_cost_pick(table, req->dir, false, req->len) == BL_ENGINE_PUSH;
+	bool pinned = bl_cost_pick(table, req->dir, true, req->len) == BL_ENGINE_PUSH;
+
+	/* CUDA need not be asked what the host memory is when that does not matter */
+	if (pinned == ordinary)
+		return pinned;
+	return pinned == bl_ce_pinned(bl_cuda(), req->host, req->len);
+}
+
+static bool wants_push(struct bl_pin *pin, const struct request *req)
+{
+	const struct bl_cuda *cuda = bl_cuda();
+	const struct bl_cost_table *table;
+
+	if (!bl_push_usable(cuda, &pin->ce))
+		return false;
+	table = bl_calibrate_push(pin);
+	return table && push_is_fastest(table, req) && bl_push_wanted(cuda, &pin->ce);
+}
+
 /* -EAGAIN: another engine shall do it. */
 static int try_push(struct bl_pin *pin, const struct request *req)
 {
@@ -156,8 +179,7 @@ static int try_push(struct bl_pin *pin, const struct request *req)
 	bl_fail_hush(1);
 	ret = bl_engine_prepare(pin);
 	if (!ret)
-		ret = bl_push_wanted(bl_cuda(), &pin->ce, req->dir, req->len) ? by_push(pin, req, NULL, &begun) :
-										-EAGAIN;
+		ret = wants_push(pin, req) ? by_push(pin, req, NULL, &begun) : -EAGAIN;
 	bl_fail_hush(-1);
 	if (ret && ret != -EAGAIN && !begun) {
 		log_info("engine push cannot be used (%s)", bl_last_error(NULL));

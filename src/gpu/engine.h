@@ -62,6 +62,7 @@ const struct bl_cpu_copy *bl_edge_cpu(const void *addr);
 void bl_engine_forget(void);
 void bl_edge_forget(void);
 void bl_calibrate_forget(void);
+void bl_calibrate_push_forget(void);
 
 /**
  * bl_engine_prepare() - Find out what engines other than the CPU must know of a pin
@@ -84,5 +85,15 @@ struct bl_cost_table;
  * Return: the table, valid for ever; NULL when the CPU shall copy: it cannot be told yet, or not at all.
  */
 const struct bl_cost_table *bl_calibrate(const struct bl_pin *pin);
+
+/**
+ * bl_calibrate_push() - What reads of up to BL_PUSH_MAX_LEN take with each engine, push among them
+ * @pin: as for bl_calibrate(); on its GPU push is enabled
+ *
+ * Measured once per GPU, when the context of the memory has a channel and the others were measured, within 10 ms. Other
+ * threads do not wait for it.
+ * Return: the table, valid for ever; NULL when push shall not be used: it cannot be told yet, or not at all.
+ */
+const struct bl_cost_table *bl_calibrate_push(struct bl_pin *pin);
 
 #endif

@@ -23,11 +23,13 @@ _Atomic(size_t) bl_push_from = SIZE_MAX;
  * @idle_us: when the kernel leaves; 0: not enabled
  * @unusable: no channel could be made; a mapping does not try again
  * @asked_ns: when "auto" looked for the kernel last
+ * @from: shortest read for "auto", under the lock; 0 before it was enabled for the first time
  */
 struct gpu {
 	_Atomic(unsigned int) idle_us;
 	_Atomic(bool) unusable;
 	_Atomic(uint64_t) asked_ns;
+	size_t from;
 };
 
 static struct gpu gpus[MAX_GPUS];
@@ -63,18 +65,37 @@ static unsigned int default_idle_us(void)
 }
 
 /* The lock is held. */
-static void set_idle(int device, unsigned int idle_us)
+static void publish(void)
 {
 	size_t from = SIZE_MAX;
+	bool any = false;
 
+	for (int i = 0; i < MAX_GPUS; i++) {
+		if (!atomic_load(&gpus[i].idle_us))
+			continue;
+		any = true;
+		from = gpus[i].from < from ? gpus[i].from : from;
+	}
+	atomic_store(&anywhere, any);
+	atomic_store(&bl_push_from, from);
+}
+
+/* The lock is held. */
+static void set_idle(int device, unsigned int idle_us)
+{
+	if (!gpus[device].from)
+		gpus[device].from = BL_PUSH_FROM;
 	atomic_store(&gpus[device].idle_us, idle_us);
 	atomic_store(&gpus[device].unusable, false);
-	for (int i = 0; i < MAX_GPUS; i++) {
-		if (atomic_load(&gpus[i].idle_us))
-			from = BL_PUSH_AUTO_MIN;
-	}
-	atomic_store(&anywhere, from != SIZE_MAX);
-	atomic_store(&bl_push_from, from);
+	publish();
+}
+
+void bl_push_begin_at(int device, size_t from)
+{
+	pthread_mutex_lock(&gpus_lock);
+	gpus[device].from = from;
+	publish();
+	pthread_mutex_unlock(&gpus_lock);
 }
 
 void bl_push_enable_all(void)
@@ -108,8 +129,10 @@ void bl_push_forget(void)
 {
 	pthread_mutex_init(&gpus_lock, NULL);
 	bl_push_forget_channels();
-	for (int i = 0; i < MAX_GPUS; i++)
+	for (int i = 0; i < MAX_GPUS; i++) {
 		atomic_store(&gpus[i].idle_us, 0);
+		gpus[i].from = 0;
+	}
 	atomic_store(&anywhere, false);
 	atomic_store(&bl_push_from, SIZE_MAX);
 	atomic_store(&initialised, false);
@@ -147,9 +170,9 @@ static int set(int device, unsigned int idle_us)
 	bl_push_init();
 	pthread_mutex_lock(&gpus_lock);
 	set_idle(device, idle_us);
-	/* what runs with the old time leaves, and so does what shall not run any more */
-	bl_push_stop_all(cuda, device);
 	pthread_mutex_unlock(&gpus_lock);
+	/* what runs with the old time leaves, and so does what shall not run any more; no lock of "auto" is held */
+	bl_push_stop_all(cuda, device);
 	return 0;
 }
 
@@ -222,22 +245,28 @@ int bl_push_prepare(const struct bl_cuda *cuda, struct bl_ce_target *target, con
 	return ret;
 }
 
-bool bl_push_wanted(const struct bl_cuda *cuda, struct bl_ce_target *target, enum bl_copy_dir dir, size_t len)
+bool bl_push_enabled(const struct bl_ce_target *target)
 {
-	unsigned int idle_us = idle_of(target);
-	const struct bl_push *push;
+	return idle_of(target);
+}
+
+bool bl_push_usable(const struct bl_cuda *cuda, struct bl_ce_target *target)
+{
+	return idle_of(target) && bl_push_known(cuda, target);
+}
+
+bool bl_push_wanted(const struct bl_cuda *cuda, struct bl_ce_target *target)
+{
+	const struct bl_push *push = bl_push_known(cuda, target);
 	uint64_t now, asked;
 
-	if (!idle_us || dir != BL_COPY_FROM || len < BL_PUSH_AUTO_MIN || len > BL_PUSH_AUTO_MAX)
-		return false;
-	push = bl_push_known(cuda, target);
 	if (!push)
 		return false;
 	if (is_resident(push))
 		return true;
 	now = now_ns();
 	asked = atomic_exchange_explicit(&gpus[target->ordinal].asked_ns, now, memory_order_relaxed);
-	return asked && now - asked < (uint64_t)idle_us * 1000;
+	return asked && now - asked < (uint64_t)idle_of(target) * 1000;
 }
 
 static int check_copy(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)

@@ -3,11 +3,11 @@
  * push.h - engine "push": reads by a kernel that stays on the GPU and stores to host memory when the CPU rings
  *
  * Each context that is read in gets one channel: a doorbell in GPU memory, pinned and mapped by the provider of the pin
- * that asked; words and a staging buffer in host memory of the library's own; a stream. kernels/push.h has the protocol.
- * To load the kernel waits for those that run in the context, one of which may wait for the very thread that copies. So
- * "auto" makes no channel: bl_push_enable() does, a mapping, or a read that asks for push by name. Channels are never
- * freed, and neither is their host memory: a context takes the kernel, its stream and the doorbell with it, and a thread
- * that still polls sees words that nobody writes any more.
+ * that asked; words and a staging buffer in host memory of the library's own; a stream. kernels/push.h has the
+ * protocol. To load the kernel waits for those that run in the context, one of which may wait for the very thread that
+ * copies. So "auto" makes no channel: bl_push_enable() does, a mapping, or a read that asks for push by name. Channels
+ * are never freed, and neither is their host memory: a context takes the kernel, its stream and the doorbell with it,
+ * and a thread that still polls sees words that nobody writes any more.
  *
  * Locks: one for making channels, which pins and maps and may wait for kernels; then the list's; then the channel's for
  * the length of a copy. None is taken with a lock of core.h held.
@@ -26,17 +26,17 @@
 
 #define BL_PUSH_NR_HOSTS 8U
 
-/* Reads that "auto" gives to push; measured on an H200 as the sizes between those of cpu and of ce. */
-#define BL_PUSH_AUTO_MIN (3UL << 10)
-#define BL_PUSH_AUTO_MAX BL_PUSH_MAX_LEN
-
-/* Smallest read that "auto" may give to push, SIZE_MAX while it is enabled nowhere. */
+/*
+ * Smallest read that "auto" may give to push, SIZE_MAX while it is enabled nowhere. A GPU that was not measured counts
+ * as BL_PUSH_FROM: shorter reads were never faster than by the CPU (measured on an H200).
+ */
+#define BL_PUSH_FROM (2UL << 10)
 extern _Atomic(size_t) bl_push_from;
 
 /* Whether "auto" looks closer, beside bl_engine_large(); one load on the way of all others. */
 static inline bool bl_push_fits(enum bl_copy_dir dir, size_t len)
 {
-	return len >= atomic_load_explicit(&bl_push_from, memory_order_relaxed) && len <= BL_PUSH_AUTO_MAX &&
+	return len >= atomic_load_explicit(&bl_push_from, memory_order_relaxed) && len <= BL_PUSH_MAX_LEN &&
 	       dir == BL_COPY_FROM;
 }
 
@@ -80,7 +80,7 @@ struct bl_push_host {
  * @stop:        what its stop word holds
  * @doorbell_va: device address of the same
  * @sentinel:    BUFFER_ID of the doorbell's memory; gone when the context is
- * @words:       host memory, BL_PUSH_HOST_SIZE bytes: the words, and behind them the staging buffer
+ * @words:       host memory, BL_PUSH_HOST_SIZE bytes: the words, behind them the staging buffer and room for measuring
  * @words_va:    device address of the same
  * @fn:          the kernel
  * @stream:      non-blocking
@@ -118,9 +118,14 @@ struct bl_push {
 	struct bl_push_host hosts[BL_PUSH_NR_HOSTS];
 };
 
-/* The staging buffer begins on a page of its own and has room for a source that is not aligned to 16. */
-#define BL_PUSH_STAGING	  4096UL
-#define BL_PUSH_HOST_SIZE (BL_PUSH_STAGING + BL_PUSH_MAX_LEN + 4096)
+/*
+ * The staging buffer begins on a page of its own and has room for a source that is not aligned to 16. Behind it, and
+ * behind the page of the doorbell, lies as much as the longest read needs, for measuring.
+ */
+#define BL_PUSH_STAGING	      4096UL
+#define BL_PUSH_TRIAL	      (BL_PUSH_STAGING + BL_PUSH_MAX_LEN + 4096)
+#define BL_PUSH_HOST_SIZE     (BL_PUSH_TRIAL + BL_PUSH_MAX_LEN)
+#define BL_PUSH_DOORBELL_SIZE (BL_GPU_PAGE_SIZE + BL_PUSH_MAX_LEN)
 
 /* Read BARLANE_PUSH, once per process; before any copy. */
 void bl_push_init(void);
@@ -131,8 +136,9 @@ unsigned int bl_push_env_us(const char *name, unsigned int fallback, unsigned in
 /* Enable push on all GPUs where it is not yet, with the default idle time. */
 void bl_push_enable_all(void);
 
-/* Whether it is enabled on any GPU. */
+/* Whether it is enabled on any GPU, and on that of some memory. */
 bool bl_push_anywhere(void);
+bool bl_push_enabled(const struct bl_ce_target *target);
 
 /**
  * bl_push_prepare() - Make the channel that reads of some memory need, if its GPU has push enabled
@@ -145,17 +151,21 @@ bool bl_push_anywhere(void);
  */
 int bl_push_prepare(const struct bl_cuda *cuda, struct bl_ce_target *target, const char *provider);
 
+/* Whether "auto" can use push for this memory: enabled, and there is a channel. Does not wait. */
+bool bl_push_usable(const struct bl_cuda *cuda, struct bl_ce_target *target);
+
 /**
- * bl_push_wanted() - Whether "auto" gives a copy to push
+ * bl_push_wanted() - Whether "auto" gives a read to push, when that is the fastest
  * @cuda:   driver library
- * @target: the memory
- * @dir:    direction
- * @len:    bytes
+ * @target: the memory; push is usable
  *
  * A launch costs more than a copy by ce: it is worth it when reads come at shorter intervals than the idle time. The
- * first one after a pause is therefore not wanted, unless the kernel is there. Nor is one in a context without channel.
+ * first one after a pause is therefore not wanted, unless the kernel is there.
  */
-bool bl_push_wanted(const struct bl_cuda *cuda, struct bl_ce_target *target, enum bl_copy_dir dir, size_t len);
+bool bl_push_wanted(const struct bl_cuda *cuda, struct bl_ce_target *target);
+
+/* It was measured from which length on push can be the fastest on a GPU; SIZE_MAX: never. */
+void bl_push_begin_at(int device, size_t from);
 
 /**
  * bl_push_run() - Do a read; complete when it returns

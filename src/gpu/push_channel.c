@@ -150,9 +150,9 @@ static int make_doorbell(const struct bl_cuda *cuda, struct bl_push *push, const
 	CUdeviceptr va;
 	CUresult err;
 
-	err = cuda->cuMemAlloc(&va, BL_GPU_PAGE_SIZE);
+	err = cuda->cuMemAlloc(&va, BL_PUSH_DOORBELL_SIZE);
 	if (err)
-		return fail(bl_cuda_errno(err), "%lu bytes of GPU memory for a doorbell: %s", BL_GPU_PAGE_SIZE,
+		return fail(bl_cuda_errno(err), "%lu bytes of GPU memory for a doorbell: %s", BL_PUSH_DOORBELL_SIZE,
 			    bl_cuda_strerror(err));
 	push->doorbell_va = va;
 	err = cuda->cuPointerGetAttribute(&push->sentinel, CU_POINTER_ATTRIBUTE_BUFFER_ID, va);

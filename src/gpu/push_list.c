@@ -141,8 +141,8 @@ struct bl_push *bl_push_known(const struct bl_cuda *cuda, struct bl_ce_target *t
 int bl_push_channel(const struct bl_cuda *cuda, struct bl_ce_target *target, const char *provider,
 		    struct bl_push **push_p)
 {
-	const struct bl_cuda_ptr where = { .va = target->asked, .ordinal = target->ordinal, .device = target->device,
-					   .context = target->context };
+	const struct bl_cuda_ptr where = {
+		.va = target->asked, .ordinal = target->ordinal, .device = target->device, .context = target->context};
 	int ret;
 
 	*push_p = remembered(cuda, target);

@@ -239,44 +239,103 @@ static void kernels_that_leave_come_back(void)
 	child_run(race, NULL, NULL);
 }
 
+static uint64_t cost(size_t len, int kind, enum bl_engine engine, enum bl_engine *by_p)
+{
+	uint64_t ns = 0;
+
+	if (bl_copy_cost(pin, len, BL_COPY_FROM, kind, engine, &ns, by_p))
+		tap_end(TAP_FAILED, "cost of len %zu: %s", len, bl_last_error(NULL));
+	return ns;
+}
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Auto takes what bl_copy_cost() says, and that is the best of the three. */
 static void choice(const void *arg)
 {
-	uint64_t before;
+	enum bl_engine by;
+	uint64_t best, ns;
 
 	set_up();
 	if (!arg)
 		check_eq(bl_push_enable(0, 1000000), 0);
-	/* calibration of ce takes longer than one idle time where the machine is slow */
-	check_eq(bl_copy(pin, 0, pinned, SIZE, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
-	check_eq(bl_copy(pin, 0, pinned, 4096, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
-	before = pushed();
-	for (int i = 0; i < 10; i++)
-		check_eq(bl_copy(pin, 0, pinned, 4096, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
-	check(pushed() >= before + 9);
-	before = pushed();
-	for (int i = 0; i < 10; i++) {
-		check_eq(bl_copy(pin, 0, pinned, 4096, BL_COPY_TO, BL_ENGINE_AUTO), 0);
-		check_eq(bl_copy(pin, 0, pinned, 1024, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
-		check_eq(bl_copy(pin, 0, pinned, MAX_PUSH + 1, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
-		check_eq(bl_copy(pin, 0, pinned, 4096, BL_COPY_FROM, BL_ENGINE_CPU), 0);
-		check_eq(bl_copy(pin, 0, pinned, 4096, BL_COPY_FROM, BL_ENGINE_CE), 0);
+	for (size_t i = 0; i < 100; i++) {
+		size_t len = 1500 + i * 700;
+		int kind = i % 2;
+
+		best = min(cost(len, kind, BL_ENGINE_CPU, NULL), cost(len, kind, BL_ENGINE_CE, NULL));
+		if (len <= MAX_PUSH)
+			best = min(best, cost(len, kind, BL_ENGINE_PUSH, NULL));
+		else
+			check_eq(bl_copy_cost(pin, len, BL_COPY_FROM, kind, BL_ENGINE_PUSH, &ns, NULL), -EOPNOTSUPP);
+		check(cost(len, kind, BL_ENGINE_AUTO, &by) <= best + best / 10 + 50);
+		check(len <= MAX_PUSH || by != BL_ENGINE_PUSH);
+		/* the kernel is there */
+		must_read(0, pinned + 64, 4096);
+		ns = pushed();
+		check_eq(bl_copy(pin, 0, kind ? pinned : ordinary, len, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
+		check_eq(pushed() - ns, by == BL_ENGINE_PUSH);
 	}
-	check_eq(pushed(), before);
+	check_eq(bl_copy_cost(pin, 4096, BL_COPY_TO, 1, BL_ENGINE_PUSH, &ns, NULL), -EOPNOTSUPP);
+	check_has(bl_last_error(NULL), "reads only");
+	check_eq(bl_push_disable(0), 0);
+	check_eq(bl_copy_cost(pin, 4096, BL_COPY_FROM, 1, BL_ENGINE_PUSH, &ns, NULL), -EOPNOTSUPP);
+	check_has(bl_last_error(NULL), "not enabled");
+	cost(4096, 1, BL_ENGINE_AUTO, &by);
+	check(by != BL_ENGINE_PUSH);
 	tear_down();
 }
 
-static void auto_reads_by_push_in_its_range(void)
+static void auto_takes_what_the_cost_says(void)
 {
-	child_run(choice, NULL, NULL);
-	child_run(choice, "variable", (const char *[]){ "BARLANE_PUSH", "1", "BARLANE_PUSH_IDLE_US", "1000000", NULL });
+	child_run(choice, NULL, (const char *[]){ "BARLANE_CALIBRATION_MS", "8000", NULL });
+	child_run(choice, "variable", (const char *[]){ "BARLANE_CALIBRATION_MS", "8000", "BARLANE_PUSH", "1",
+							"BARLANE_PUSH_IDLE_US", "1000000", NULL });
 }
 
-/* @arg: whether push must have read */
+/* Measured before push was enabled, and in a context that has no channel yet. */
+static void later(const void *arg)
+{
+	enum bl_engine by;
+	uint64_t ns, cpu;
+	CUcontext own;
+
+	set_up();
+	cpu = cost(4096, 1, BL_ENGINE_CPU, NULL);
+	check_eq(bl_copy_cost(pin, 4096, BL_COPY_FROM, 1, BL_ENGINE_PUSH, &ns, NULL), -EOPNOTSUPP);
+	check_eq(world.cuda->cuCtxCreate(&own, 0, 0), CUDA_SUCCESS);
+	check_eq(bl_push_enable(0, 100000), 0);
+	check_eq(bl_copy_cost(pin, 4096, BL_COPY_FROM, 1, BL_ENGINE_PUSH, &ns, NULL), -ENODATA);
+	check_has(bl_last_error(NULL), "no channel");
+	cost(4096, 1, BL_ENGINE_AUTO, &by);
+	check(by != BL_ENGINE_PUSH);
+	check_eq(world.cuda->cuCtxSetCurrent(world.context), CUDA_SUCCESS);
+	check_eq(bl_push_enable(0, 100000), 0);
+	check(cost(4096, 1, BL_ENGINE_PUSH, &by) > 0);
+	check_eq(by, BL_ENGINE_PUSH);
+	/* the others keep what was measured */
+	check_eq(cost(4096, 1, BL_ENGINE_CPU, NULL), cpu);
+	/* measuring counts as no copy */
+	check_eq(pushed(), 0);
+	tear_down();
+}
+
+static void push_is_measured_when_it_can_be_used(void)
+{
+	child_run(later, NULL, (const char *[]){ "BARLANE_CALIBRATION_MS", "8000", NULL });
+}
+
+/* @arg: whether push must be enabled */
 static void legacy(const void *arg)
 {
 	gdr_mh_t handle;
+	uint64_t ns;
 	void *addr;
 	gdr_t g;
+	int ret;
 
 	set_up();
 	g = gdr_open();
@@ -291,16 +350,18 @@ static void legacy(const void *arg)
 		check_eq(gdr_copy_from_mapping(handle, pinned, addr, len), 0);
 		check(!memcmp(ordinary, pinned, len));
 	}
-	check_eq(pushed() > 5, arg != NULL);
+	ret = bl_copy_cost(pin, 4096, BL_COPY_FROM, 1, BL_ENGINE_PUSH, &ns, NULL);
+	check_eq(ret, arg ? 0 : -EOPNOTSUPP);
 	check_eq(gdr_close(g), 0);
 	tear_down();
 }
 
 static void variable_chooses_for_gdrapi(void)
 {
-	child_run(legacy, "push", (const char *[]){ "GDRCOPY_ENGINE", "push", "BARLANE_PUSH_IDLE_US", "900000", NULL });
+	child_run(legacy, "push", (const char *[]){ "GDRCOPY_ENGINE", "push", "BARLANE_PUSH_IDLE_US", "900000",
+						    "BARLANE_CALIBRATION_MS", "8000", NULL });
 	child_run(legacy, NULL, (const char *[]){ "GDRCOPY_ENGINE", "auto", NULL });
-	child_run(legacy, NULL, (const char *[]){ "BARLANE_PUSH", "1", NULL });
+	child_run(legacy, "push", (const char *[]){ "BARLANE_PUSH", "1", "BARLANE_CALIBRATION_MS", "8000", NULL });
 	child_run(legacy, NULL, (const char *[]){ "GDRCOPY_ENGINE", "auto", "BARLANE_PUSH", "yes", NULL });
 }
 
@@ -396,7 +457,8 @@ static const struct tap_test tests[] = {
 	{ "engines keep program order", engines_keep_program_order },
 	{ "an idle kernel leaves, and nobody waits for it longer", idle_kernels_leave },
 	{ "a kernel that leaves while the CPU rings comes back", kernels_that_leave_come_back },
-	{ "auto reads by push in its range, and only there", auto_reads_by_push_in_its_range },
+	{ "auto takes what the cost says, and push has one", auto_takes_what_the_cost_says },
+	{ "push is measured when it can be used", push_is_measured_when_it_can_be_used },
 	{ "GDRCOPY_ENGINE=push enables it for gdrapi", variable_chooses_for_gdrapi },
 	{ "contexts and captures are left alone", contexts_and_captures_are_left_alone },
 	{ "host memory may change its kind", host_memory_may_change_its_kind },

@@ -299,6 +299,39 @@ static void no_pick_is_far_from_the_cheapest(void)
 	}
 }
 
+/* push between the two others, up to 64 KiB and not beyond. */
+static void an_engine_that_is_added_has_its_sizes(void)
+{
+	struct bl_cost_row rows[2] = { 0 };
+	enum bl_engine engine;
+	uint64_t far;
+
+	begin();
+	for (size_t len = 32; len <= 2 * MIB; len *= 2) {
+		measured(BL_ENGINE_CPU, len, len);
+		measured(BL_ENGINE_CE, len, 7000 + len / 50);
+	}
+	bl_cost_finish(&table);
+	far = cost(BL_ENGINE_CE, 4 * MIB);
+	rows[1].ns[bl_cost_class(4 * KIB)] = 3000;
+	rows[1].ns[bl_cost_class(64 * KIB)] = 4200;
+	bl_cost_add(&table, BL_ENGINE_PUSH, BL_COPY_FROM, rows, 64 * KIB);
+	check_eq(cost(BL_ENGINE_PUSH, 32), 3000);
+	check_eq(cost(BL_ENGINE_PUSH, 34 * KIB), 3600);
+	check_eq(cost(BL_ENGINE_PUSH, 64 * KIB), 4200);
+	check_eq(cost(BL_ENGINE_PUSH, 64 * KIB + 1), 0);
+	check_eq(cost(BL_ENGINE_PUSH, 4 * MIB), 0);
+	for (size_t len = 1; len < 200 * KIB; len++) {
+		/* 3 % from a crossing the lower number wins */
+		engine = len < 3092 ? BL_ENGINE_CPU : len <= 64 * KIB ? BL_ENGINE_PUSH : BL_ENGINE_CE;
+		if (len < 3085 || len > 3100)
+			check_eq(pick(len), engine);
+	}
+	/* of the other kind nothing is known, and other engines keep their own */
+	check_eq(bl_cost_pick(&table, BL_COPY_FROM, false, 8 * KIB), BL_ENGINE_CPU);
+	check_eq(cost(BL_ENGINE_CE, 4 * MIB), far);
+}
+
 static const struct tap_test tests[] = {
 	{ "classes begin at powers of two", classes_begin_at_powers_of_two },
 	{ "between sizes lies a straight line", between_sizes_lies_a_straight_line },
@@ -314,6 +347,7 @@ static const struct tap_test tests[] = {
 	{ "lines that cross beyond the table are compared", lines_that_cross_beyond_the_table_are_compared },
 	{ "the first length of another engine is found", the_first_length_of_another_engine_is_found },
 	{ "no pick is far from the cheapest", no_pick_is_far_from_the_cheapest },
+	{ "an engine that is added has its sizes, and nothing beyond", an_engine_that_is_added_has_its_sizes },
 };
 
 TAP_MAIN(tests)
