@@ -30,6 +30,7 @@
 #define BUDGET_NS   60000000ULL /* per line, beyond the smallest number of rounds */
 #define GROUP	    16		/* calls that are timed together, for short copies */
 #define GROUP_MAX   4096
+#define MAX_PUSH    65536UL
 
 struct bench_engines bench;
 
@@ -77,7 +78,9 @@ static void by_way(enum way way, enum bl_copy_dir dir, void *host, size_t len)
 
 static bool has_way(enum way way, const struct row *row)
 {
-	return way != WAY_LOADS || (row->dir == BL_COPY_FROM && loads && row->len >= 64);
+	if (way == WAY_LOADS)
+		return row->dir == BL_COPY_FROM && loads && row->len >= 64;
+	return way != WAY_PUSH || (bench.push && row->dir == BL_COPY_FROM && row->len <= MAX_PUSH);
 }
 
 static void fill(unsigned char *bytes, size_t len, unsigned int seed)
@@ -200,7 +203,7 @@ static void measure(struct row *row, double clock, uint32_t *random)
 		if (all[way].nr)
 			tool_stats_fill(all[way].ns, all[way].nr, &row->stats[way]);
 		/* where there is no estimate it stays 0 */
-		if (ways[way].by_engine)
+		if (ways[way].by_engine && has_way(way, row))
 			bl_copy_cost(bench.pin, row->len, row->dir, row->pinned, ways[way].engine, &row->estimate[way], NULL);
 	}
 }
@@ -215,6 +218,9 @@ static void set_up(int ordinal, size_t size)
 	    tool_mem_alloc(&bench.device, TOOL_MEM_ALLOC, size, &bench.mem))
 		tool_die("%s", tool_why());
 	cu = bench.device.cu;
+	/* before the mapping, which prepares it */
+	if (bench.push)
+		must(!bl_push_enable(ordinal, 0), "bl_push_enable");
 	must(!bl_open(NULL, &ctx) && !bl_pin(ctx, bench.mem.ptr, size, 0, 0, 0, &bench.pin) &&
 		     !bl_map(ctx, bench.pin, size, BL_MAP_NONE, &addr),
 	     "pin and map");
@@ -229,14 +235,17 @@ static void set_up(int ordinal, size_t size)
 		if (loop->supported())
 			loads = loop;
 	}
-	/* calibration is not part of any copy that is timed */
+	/* calibration is not part of any copy that is timed; that of push comes with a read that it could do */
 	by_engine(BL_ENGINE_AUTO, BL_COPY_FROM, bench.pinned, size);
+	if (bench.push)
+		by_engine(BL_ENGINE_AUTO, BL_COPY_FROM, bench.pinned, MAX_PUSH);
 }
 
 static void usage(void)
 {
-	printf("usage: engine_copy [-d GPU] [-s SIZE] [--seed N] [--check] [--json FILE]\n"
+	printf("usage: engine_copy [-d GPU] [-s SIZE] [--push] [--seed N] [--check] [--json FILE]\n"
 	       "Times bl_copy() with each engine, bare CUDA copies and plain streaming loads, up to SIZE bytes (16M).\n"
+	       "With --push reads by a kernel that stays on the GPU are allowed, and timed as well.\n"
 	       "With --check the exit status is 1 when a target of docs/copy-engine.md is missed.\n");
 	exit(0);
 }
@@ -244,6 +253,7 @@ static void usage(void)
 static const struct option options[] = {
 	{ "check", no_argument, NULL, 'c' },
 	{ "json", required_argument, NULL, 'j' },
+	{ "push", no_argument, NULL, 'p' },
 	{ "seed", required_argument, NULL, 'r' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -258,8 +268,10 @@ static void heading(double clock, uint32_t seed)
 	       bl_version(), kernel.release, bench.device.name, bench.device.emulated ? " (emu)" : "",
 	       loads ? loads->name : "none", clock, seed);
 	printf("# %8s %-5s %-8s", "bytes", "dir", "host");
-	for (enum way way = WAY_CPU; way < NR_WAYS; way++)
-		printf(" %11s", ways[way].name);
+	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		if (has_column(way))
+			printf(" %11s", ways[way].name);
+	}
 	printf("  target\n");
 }
 
@@ -281,6 +293,8 @@ int main(int argc, char **argv)
 			seed = (uint32_t)tool_number("--seed", optarg, 1, UINT32_MAX);
 		else if (opt == 'c')
 			check = 1;
+		else if (opt == 'p')
+			bench.push = true;
 		else if (opt == 'j')
 			json = optarg;
 		else if (opt == 'h')

@@ -13,6 +13,7 @@
 enum way {
 	WAY_CPU,   /* bl_copy(), BL_ENGINE_CPU */
 	WAY_CE,	   /* BL_ENGINE_CE */
+	WAY_PUSH,  /* BL_ENGINE_PUSH, with --push: reads of up to 64 KiB */
 	WAY_AUTO,  /* BL_ENGINE_AUTO */
 	WAY_ASYNC, /* cuMemcpyDtoHAsync() or cuMemcpyHtoDAsync(), then cuStreamSynchronize() */
 	WAY_SYNC,  /* cuMemcpyDtoH() or cuMemcpyHtoD() */
@@ -35,11 +36,15 @@ struct way_info {
 /* One line for each; a new engine is one more, and a value of enum way. */
 extern const struct way_info ways[NR_WAYS];
 
+/* Whether a way has a column, so that results without push keep theirs. */
+bool has_column(enum way way);
+
 /**
  * struct bench_engines - what is copied
  * @device:   GPU
  * @mem:      its memory
  * @pin:      its pin, mapped
+ * @push:     engine push is enabled
  * @map:      the mapping
  * @pinned:   host memory that CUDA pinned
  * @ordinary: host memory
@@ -49,6 +54,7 @@ struct bench_engines {
 	struct tool_device device;
 	struct tool_mem mem;
 	bl_pin_t pin;
+	bool push;
 	char *map;
 	void *pinned;
 	void *ordinary;

@@ -10,9 +10,15 @@
 
 const struct way_info ways[NR_WAYS] = {
 	[WAY_CPU] = { "cpu", true, BL_ENGINE_CPU },	[WAY_CE] = { "ce", true, BL_ENGINE_CE },
-	[WAY_AUTO] = { "auto", true, BL_ENGINE_AUTO },	[WAY_ASYNC] = { .name = "async+sync" },
-	[WAY_SYNC] = { .name = "sync" },		[WAY_LOADS] = { .name = "loads" },
+	[WAY_PUSH] = { "push", true, BL_ENGINE_PUSH },	[WAY_AUTO] = { "auto", true, BL_ENGINE_AUTO },
+	[WAY_ASYNC] = { .name = "async+sync" },		[WAY_SYNC] = { .name = "sync" },
+	[WAY_LOADS] = { .name = "loads" },
 };
+
+bool has_column(enum way way)
+{
+	return way != WAY_PUSH || bench.push;
+}
 
 static int expect(int ok, const char *what)
 {
@@ -103,6 +109,8 @@ int row_show(const struct row *row)
 	printf("%10zu %-5s %-8s", row->len, row->dir == BL_COPY_TO ? "write" : "read",
 	       row->pinned ? "pinned" : "ordinary");
 	for (enum way way = WAY_CPU; way < NR_WAYS; way++) {
+		if (!has_column(way))
+			continue;
 		if (row->stats[way].p50 > 0)
 			printf(" %11.0f", row->stats[way].p50);
 		else
