@@ -351,6 +351,65 @@ static void others_do_not_wait_for_ever(void)
 							   "1", NULL });
 }
 
+static int read_by(enum bl_engine engine)
+{
+	return bl_copy(pin, 0, host, 4096, BL_COPY_FROM, engine);
+}
+
+/* A process that ends while threads stand for blocks leaves them behind, which ThreadSanitizer does not like. */
+static void end_push(void)
+{
+	check_eq(world.fault(""), 0);
+	check_eq(bl_push_disable(0), 0);
+	check_eq(world.cuda->cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+/* A GPU that is full says nothing about the next time. */
+static void push_later(const void *arg)
+{
+	uint64_t ns;
+
+	set_up();
+	check_eq(bl_push_enable(0, 2000), 0);
+	check_eq(ask(4096, BL_ENGINE_CPU, &ns), 0);
+	check_eq(world.fault("cuda.late:1:1500"), 0);
+	check_eq(ask(4096, BL_ENGINE_PUSH, &ns), -ENODATA);
+	check_has(bl_last_error(NULL), "does not begin");
+	check_eq(read_by(BL_ENGINE_AUTO), 0);
+	check_eq(calls(BL_ENGINE_PUSH), 0);
+	for (int i = 0; i < 400 && ask(4096, BL_ENGINE_PUSH, &ns); i++)
+		usleep(20000);
+	check_eq(ask(4096, BL_ENGINE_PUSH, &ns), 0);
+	end_push();
+}
+
+/* A kernel that does not answer is not tried by auto again. */
+static void push_fails(const void *arg)
+{
+	uint64_t ns;
+
+	set_up();
+	check_eq(bl_push_enable(0, 2000), 0);
+	check_eq(world.fault("cuda.deaf:1:2500"), 0);
+	check_eq(ask(4096, BL_ENGINE_PUSH, &ns), -EOPNOTSUPP);
+	check_has(bl_last_error(NULL), "within 700 ms");
+	for (int i = 0; i < 400 && read_by(BL_ENGINE_PUSH); i++)
+		usleep(20000);
+	check_eq(read_by(BL_ENGINE_PUSH), 0);
+	check_eq(read_by(BL_ENGINE_AUTO), 0);
+	check_eq(calls(BL_ENGINE_PUSH), 2);
+	check_eq(ask(4096, BL_ENGINE_PUSH, &ns), -EOPNOTSUPP);
+	end_push();
+}
+
+static void push_that_fails_is_left_to_who_names_it(void)
+{
+	child_run(push_later, NULL, (const char *[]){ "BARLANE_PUSH_START_US", "500000", "BARLANE_CALIBRATION_MS",
+						      "8000", NULL });
+	child_run(push_fails, NULL, (const char *[]){ "BARLANE_CE_TIMEOUT_MS", "700", "BARLANE_CALIBRATION_MS", "8000",
+						      "BARLANE_PUSH_START_US", "8000000", NULL });
+}
+
 static const struct tap_test tests[] = {
 	{ "every engine has a cost, and auto that of the best", every_engine_has_a_cost },
 	{ "later calls only look", later_calls_only_look },
@@ -362,6 +421,7 @@ static const struct tap_test tests[] = {
 	{ "wrong arguments are EINVAL", wrong_arguments_are_einval },
 	{ "threads get one answer", threads_get_one_answer },
 	{ "others do not wait for ever", others_do_not_wait_for_ever },
+	{ "push whose measurement fails is left to who names it", push_that_fails_is_left_to_who_names_it },
 };
 
 TAP_MAIN(tests)

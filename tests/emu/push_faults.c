@@ -423,60 +423,6 @@ static void a_device_that_is_lost(void)
 	child_run(lost, NULL, NULL);
 }
 
-static int push_cost(void)
-{
-	uint64_t ns;
-
-	return bl_copy_cost(pin, 4096, BL_COPY_FROM, 1, BL_ENGINE_PUSH, &ns, NULL);
-}
-
-/* A GPU that is full says nothing about the next time. */
-static void measured_later(const void *arg)
-{
-	uint64_t ns;
-
-	set_up();
-	check_eq(bl_push_enable(0, 2000), 0);
-	check_eq(bl_copy_cost(pin, 4096, BL_COPY_FROM, 1, BL_ENGINE_CPU, &ns, NULL), 0);
-	check_eq(world.fault("cuda.late:1:1500"), 0);
-	check_eq(push_cost(), -ENODATA);
-	check_has(bl_last_error(NULL), "does not begin");
-	must_read(BL_ENGINE_AUTO);
-	check_eq(pushed(), 0);
-	for (int i = 0; i < 400 && push_cost(); i++)
-		usleep(20000);
-	check_eq(push_cost(), 0);
-	must_read(BL_ENGINE_PUSH);
-	tear_down();
-}
-
-/* A kernel that does not answer is not tried by auto again. */
-static void not_measured(const void *arg)
-{
-	set_up();
-	check_eq(bl_push_enable(0, 2000), 0);
-	check_eq(world.fault("cuda.deaf:1:2500"), 0);
-	check_eq(push_cost(), -EOPNOTSUPP);
-	check_has(bl_last_error(NULL), "within 700 ms");
-	must_read(BL_ENGINE_AUTO);
-	check_eq(pushed(), 0);
-	for (int i = 0; i < 400 && push(ordinary, 4096); i++)
-		usleep(20000);
-	must_read(BL_ENGINE_PUSH);
-	must_read(BL_ENGINE_AUTO);
-	check_eq(pushed(), 5);
-	check_eq(push_cost(), -EOPNOTSUPP);
-	tear_down();
-}
-
-static void a_measurement_that_fails(void)
-{
-	child_run(measured_later, NULL, (const char *[]){ "BARLANE_PUSH_START_US", "500000", "BARLANE_CALIBRATION_MS",
-							  "8000", NULL });
-	child_run(not_measured, NULL, (const char *[]){ "BARLANE_CE_TIMEOUT_MS", "700", "BARLANE_CALIBRATION_MS",
-							"8000", NULL });
-}
-
 static void context_goes(const void *arg)
 {
 	CUcontext own;
@@ -620,7 +566,6 @@ static const struct tap_test tests[] = {
 	{ "a launch that fails under a read is an error, and not served later", a_launch_that_fails_under_a_read },
 	{ "a kernel that does not answer is ETIMEDOUT, then EBUSY", a_kernel_that_does_not_answer },
 	{ "a device that is lost is EIO", a_device_that_is_lost },
-	{ "a measurement that fails leaves push to those who name it", a_measurement_that_fails },
 	{ "contexts that go and return get a new channel", contexts_that_go_and_return },
 	{ "a context that goes under a read ends it", a_context_that_goes_under_a_read },
 	{ "memory that is gone is EINVAL", memory_that_is_gone },
