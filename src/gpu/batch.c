@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "util/clock.h"
 #include "util/log.h"
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -172,7 +173,7 @@ static uint64_t end_of(uint64_t start, uint64_t timeout_ns)
 
 int bl_batch_wait(bl_batch_t id, uint64_t timeout_ns, struct bl_batch_status *status)
 {
-	uint64_t start = bl_batch_now_ns(), end = end_of(start, timeout_ns);
+	uint64_t start = bl_now_ns(), end = end_of(start, timeout_ns);
 	struct bl_batch *batch = NULL;
 	uint64_t moved = start;
 	bool ended;
@@ -183,9 +184,9 @@ int bl_batch_wait(bl_batch_t id, uint64_t timeout_ns, struct bl_batch_status *st
 		return ret;
 	for (;;) {
 		if (drive(batch))
-			moved = bl_batch_now_ns();
+			moved = bl_now_ns();
 		ended = atomic_load(&batch->ended);
-		if (ended || bl_batch_now_ns() >= end)
+		if (ended || bl_now_ns() >= end)
 			break;
 		bl_batch_pause(moved);
 	}

@@ -240,8 +240,6 @@ void bl_batch_finish(struct bl_batch *batch);
 /* Forget all batches, in a child that starts anew. */
 void bl_batch_forget(void);
 
-uint64_t bl_batch_now_ns(void);
-
 /* Between two looks: the longer ago @since, the last move of anything, the more the CPU is left to others. */
 void bl_batch_pause(uint64_t since);
 

@@ -8,6 +8,7 @@
 
 #include "batch.h"
 #include "gpu/engine.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define QUERY_NS   100000U /* between looks for a device error while the counter is polled */
@@ -114,7 +115,7 @@ static int passed(struct visit *visit, uint32_t seq)
 
 	if (visit->idle || bl_ce_counted(lane->ce, seq))
 		return 0;
-	now = bl_batch_now_ns();
+	now = bl_now_ns();
 	if (lane->ce->counts && now < lane->next_query)
 		return -EAGAIN;
 	lane->next_query = now + QUERY_NS;

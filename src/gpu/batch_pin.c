@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "batch.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "view.h"
 
@@ -17,17 +18,9 @@
 #define YIELD_NS 10000000U
 #define NAP_NS	 50000
 
-uint64_t bl_batch_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
 void bl_batch_pause(uint64_t since)
 {
-	uint64_t passed = bl_batch_now_ns() - since;
+	uint64_t passed = bl_now_ns() - since;
 
 	if (passed < SPIN_NS)
 		return;
@@ -83,10 +76,10 @@ int bl_batch_pin_lock(struct bl_pin *pin)
 		pthread_mutex_unlock(&pin->lock);
 		/* in use, so that it is known and there is a driver library, unless the CPU is at it */
 		if ((bl_cuda() && bl_lane_visit_all(bl_cuda())) || !moved)
-			moved = bl_batch_now_ns();
+			moved = bl_now_ns();
 		if (!end)
 			end = bl_ce_deadline();
-		else if (bl_batch_now_ns() > end)
+		else if (bl_now_ns() > end)
 			return fail(ETIMEDOUT,
 				    "va 0x%" PRIx64 ": a batch of copies that uses the pin has not ended in time",
 				    pin->asked);

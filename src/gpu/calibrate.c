@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "gpu/cuda_ptr.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define MAX_GPUS   64
@@ -36,14 +37,6 @@ struct gpu {
 static struct gpu gpus[MAX_GPUS];
 static pthread_mutex_t floor_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool floor_measured;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 uint64_t bl_calibration_budget_ns(void)
 {
@@ -187,8 +180,8 @@ int bl_calibrate_wait(const struct bl_pin *pin, const struct bl_calibration **ca
 		return ret;
 	while (state_of(gpu) == RUNNING) {
 		if (!end)
-			end = now_ns() + bl_calibration_budget_ns() + MORE_NS;
-		if (now_ns() > end)
+			end = bl_now_ns() + bl_calibration_budget_ns() + MORE_NS;
+		if (bl_now_ns() > end)
 			return fail(EAGAIN, "device %d: another thread is still measuring", pin->ce.ordinal);
 		nanosleep(&pause, NULL);
 	}

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "calibrate.h"
 #include "gpu/cuda_ptr.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define AREA	    (1UL << BL_COST_MAX_SHIFT)
@@ -76,14 +76,6 @@ struct samples {
 	unsigned int nr;
 	uint64_t ns[NR_SAMPLES];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 static int run_cpu(struct bed *bed, enum bl_copy_dir dir, int pinned, size_t len)
 {
@@ -151,8 +143,8 @@ uint64_t bl_clock_cost(void)
 	uint64_t ns[31];
 
 	for (int i = 0; i < 31; i++) {
-		ns[i] = now_ns();
-		ns[i] = now_ns() - ns[i];
+		ns[i] = bl_now_ns();
+		ns[i] = bl_now_ns() - ns[i];
 	}
 	return bl_median(ns, 31);
 }
@@ -164,7 +156,7 @@ uint64_t bl_clock_cost(void)
 static int burst(struct bed *bed, const struct candidate *candidate, enum bl_copy_dir dir, int pinned, size_t len,
 		 struct samples *samples)
 {
-	uint64_t start = now_ns(), spent;
+	uint64_t start = bl_now_ns(), spent;
 	unsigned int group;
 	int ret;
 
@@ -173,14 +165,14 @@ static int burst(struct bed *bed, const struct candidate *candidate, enum bl_cop
 		return -ETIME;
 	bed->tried[candidate->engine] = true;
 	ret = candidate->run(bed, dir, pinned, len);
-	group = now_ns() - start < SHORT_NS ? GROUP : 1;
+	group = bl_now_ns() - start < SHORT_NS ? GROUP : 1;
 	for (unsigned int i = 0; i < BURST && !ret; i++) {
-		start = now_ns();
+		start = bl_now_ns();
 		if (start > bed->end_ns)
 			return -ETIME;
 		for (unsigned int j = 0; j < group && !ret; j++)
 			ret = candidate->run(bed, dir, pinned, len);
-		spent = now_ns() - start;
+		spent = bl_now_ns() - start;
 		spent = spent > bed->clock_ns ? (spent - bed->clock_ns) / group : 0;
 		/* 0 stands for unknown */
 		samples->ns[samples->nr++] = spent ? spent : 1;
@@ -273,13 +265,17 @@ static void measure_all(struct bed *bed, uint64_t budget_ns)
 {
 	struct kind kinds[] = { { .dir = BL_COPY_FROM, .pinned = 1 }, { .dir = BL_COPY_FROM, .pinned = 0 },
 				{ .dir = BL_COPY_TO, .pinned = 1 }, { .dir = BL_COPY_TO, .pinned = 0 } };
-	uint64_t end = now_ns() + budget_ns, now;
+	uint64_t end = bl_now_ns() + budget_ns, now;
+	int ret;
 
 	bed->clock_ns = bl_clock_cost();
+	ret = bl_ce_choose(bed->cuda, &bed->target, bed->va, bed->host[1]);
+	if (ret)
+		bl_refusal_note(&bed->cal->refused[BL_ENGINE_CE], ret);
 	for (unsigned int stride = 4; stride; stride /= 2) {
 		for (size_t i = 0; i < 4; i++) {
 			/* an equal share of what is left, so that one slow kind does not leave the others unmeasured */
-			now = now_ns();
+			now = bl_now_ns();
 			bed->end_ns = now + (end > now ? end - now : 0) / (4 - i);
 			measure_pass(bed, &kinds[i], stride);
 		}

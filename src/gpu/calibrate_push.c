@@ -12,6 +12,7 @@
 
 #include "calibrate.h"
 #include "push.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define MAX_GPUS    64
@@ -59,14 +60,6 @@ struct trial {
 	struct bl_cost_row rows[2];
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
 /* One read, as auto would do it. */
 static int read_once(struct trial *trial, int pinned, size_t len, uint64_t *ns_p)
 {
@@ -75,12 +68,12 @@ static int read_once(struct trial *trial, int pinned, size_t len, uint64_t *ns_p
 					.host = trial->host[pinned],
 					.len = len,
 					.dir = BL_COPY_FROM};
-	uint64_t start = now_ns(), spent;
+	uint64_t start = bl_now_ns(), spent;
 	bool begun;
 	int ret;
 
 	ret = bl_push_run(trial->cuda, NULL, &copy, &begun);
-	spent = now_ns() - start;
+	spent = bl_now_ns() - start;
 	/* 0 stands for unknown */
 	*ns_p = spent > trial->clock_ns ? spent - trial->clock_ns : 1;
 	return ret;
@@ -95,7 +88,7 @@ static int measure_size(struct trial *trial, int pinned, unsigned int i)
 	int ret;
 
 	ret = read_once(trial, pinned, len, &first);
-	while (!ret && nr < NR_SAMPLES && now_ns() < trial->end_ns)
+	while (!ret && nr < NR_SAMPLES && bl_now_ns() < trial->end_ns)
 		ret = read_once(trial, pinned, len, &ns[nr++]);
 	if (ret)
 		return ret;
@@ -145,7 +138,7 @@ static int measure(const struct bl_pin *pin, struct bl_push *push, struct trial 
 		return fail(ENOMEM, "out of memory");
 	memset(trial->host[0], 0, BL_PUSH_MAX_LEN);
 	trial->clock_ns = bl_clock_cost();
-	trial->end_ns = now_ns() + bl_calibration_budget_ns() / SHARE;
+	trial->end_ns = bl_now_ns() + bl_calibration_budget_ns() / SHARE;
 	ret = measure_all(trial);
 	free(trial->host[0]);
 	return ret;
@@ -245,7 +238,7 @@ int bl_calibrate_push_wait(struct bl_pin *pin, const struct bl_cost_table *other
 {
 	struct timespec pause = {.tv_nsec = 1000000};
 	struct gpu *gpu = gpu_of(pin);
-	uint64_t end = now_ns() + bl_calibration_budget_ns() / SHARE + MORE_NS;
+	uint64_t end = bl_now_ns() + bl_calibration_budget_ns() / SHARE + MORE_NS;
 	int ret;
 
 	ret = run_if_first(pin, others, gpu);
@@ -254,7 +247,7 @@ int bl_calibrate_push_wait(struct bl_pin *pin, const struct bl_cost_table *other
 	if (ret)
 		return ret;
 	while (state_of(gpu) == RUNNING) {
-		if (now_ns() > end)
+		if (bl_now_ns() > end)
 			return fail(EAGAIN, "device %d: another thread is still measuring", pin->ce.ordinal);
 		nanosleep(&pause, NULL);
 	}

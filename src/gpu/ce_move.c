@@ -9,6 +9,7 @@
 
 #include "copy/arrive.h"
 #include "copy/cpu.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 /* A transfer is at most this long, so that one deadline does for all of them. */
@@ -19,6 +20,10 @@
 /* Reads up to this long are watched arriving: measured, the longest for which that is faster. */
 #define LAND_PINNED (16UL << 10)
 #define LAND_OTHER  (128UL << 10)
+
+/* Looks at the landing area for one at the clock; and how long nothing comes before the GPU is asked for a report. */
+#define LAND_POLLS	 16U
+#define LAND_PATIENCE_NS 20000U
 
 /**
  * struct shape - how a copy of ordinary memory goes through the ring; decides on speed only
@@ -87,9 +92,11 @@ static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struc
 
 	for (size_t off = 0, len; off < copy->len && !ret; off += len) {
 		len = copy->len - off < MAX_DIRECT ? copy->len - off : MAX_DIRECT;
-		ret = submit(cuda, ce, copy->dir, copy->va + off, (char *)copy->host + off, len);
-		if (!ret)
-			ret = bl_ce_wait(cuda, ce, ce->seq);
+		ret = bl_ce_post(cuda, ce, copy->dir, copy->va + off, (char *)copy->host + off, len);
+		if (!ret && ce->asks)
+			ret = bl_ce_wait_idle(cuda, ce);
+		else if (!ret)
+			ret = bl_ce_wait_posted(cuda, ce);
 	}
 	return ret;
 }
@@ -108,31 +115,46 @@ static unsigned char *landing_place(struct bl_ce *ce, size_t len)
 	return ce->land + at;
 }
 
-/* The bytes are taken as they arrive; what looks as if it did not is taken when the GPU has reported. */
+/*
+ * The bytes are taken as they arrive. No report is asked for before nothing has come for a while: it would hold up the
+ * next copy. What looks as if it had not arrived is taken when the report comes.
+ */
+static int take_landing(const struct bl_cuda *cuda, struct bl_ce *ce, char *host, unsigned char *land, size_t len)
+{
+	unsigned int polls = 0;
+	uint64_t since = 0;
+	size_t done, got;
+	int ret;
+
+	for (done = 0; done < len; done += got) {
+		got = bl_arrive(host + done, land + done, len - done, ce->mark);
+		if (got)
+			since = 0;
+		else if (++polls % LAND_POLLS == 0 && !since)
+			since = bl_now_ns();
+		else if (polls % LAND_POLLS == 0 && bl_now_ns() - since > LAND_PATIENCE_NS)
+			break;
+	}
+	if (done == len)
+		return 0;
+	ret = bl_ce_wait_posted(cuda, ce);
+	if (!ret)
+		bl_arrive_all(host + done, land + done, len - done, ce->mark);
+	return ret;
+}
+
 static int read_landing(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
 {
-	struct bl_ce_wait wait = { 0 };
 	unsigned char *land;
-	size_t done = 0;
 	int ret;
 
 	if (ce->unclean)
 		bl_arrive_reset(ce->land, BL_CE_LAND_SIZE, ce->mark);
 	ce->unclean = true;
 	land = landing_place(ce, copy->len);
-	ret = submit(cuda, ce, copy->dir, copy->va, land, copy->len);
-	while (!ret) {
-		done += bl_arrive((char *)copy->host + done, land + done, copy->len - done, ce->mark);
-		if (done == copy->len)
-			break;
-		ret = bl_ce_look(cuda, ce, ce->seq, &wait);
-		if (!ret) {
-			bl_arrive_all((char *)copy->host + done, land + done, copy->len - done, ce->mark);
-			break;
-		}
-		if (ret == -EAGAIN)
-			ret = 0;
-	}
+	ret = bl_ce_post(cuda, ce, copy->dir, copy->va, land, copy->len);
+	if (!ret)
+		ret = take_landing(cuda, ce, copy->host, land, copy->len);
 	ce->unclean = ret;
 	return ret;
 }

@@ -6,22 +6,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "util/clock.h"
 #include "util/log.h"
 
 #define DEFAULT_TIMEOUT_MS 10000UL
 #define QUERY_NS	   100000U /* between looks for a device error while the counter is polled */
 #define CLOCK_POLLS	   16U	   /* looks at the counter for one at the clock, which takes as long */
 #define EAGER_POLLS	   4096U
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 static uint64_t timeout_ns;
 
@@ -52,7 +44,7 @@ uint64_t bl_ce_timeout_ns(void)
 
 uint64_t bl_ce_deadline(void)
 {
-	return now_ns() + bl_ce_timeout_ns();
+	return bl_now_ns() + bl_ce_timeout_ns();
 }
 
 static void relax(void)
@@ -87,6 +79,12 @@ int bl_ce_query(const struct bl_cuda *cuda, struct bl_ce *ce)
 	return fail(ce->broken, "waiting for a copy: %s", bl_cuda_strerror(err));
 }
 
+static __attribute__((noinline, cold)) int timed_out(struct bl_ce *ce)
+{
+	ce->broken = ETIMEDOUT;
+	return fail(ETIMEDOUT, "the GPU did not end a copy within %" PRIu64 " ms", bl_ce_timeout_ns() / 1000000);
+}
+
 int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struct bl_ce_wait *wait)
 {
 	uint64_t now;
@@ -98,7 +96,7 @@ int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struc
 		return -EAGAIN;
 	if (wait->polls > EAGER_POLLS)
 		relax();
-	now = now_ns();
+	now = bl_now_ns();
 	if (!wait->end) {
 		wait->end = bl_ce_deadline();
 		wait->next = now + QUERY_NS;
@@ -109,12 +107,7 @@ int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struc
 	ret = bl_ce_query(cuda, ce);
 	if (ret != -EAGAIN)
 		return ret;
-	if (now > wait->end) {
-		ce->broken = ETIMEDOUT;
-		return fail(ETIMEDOUT, "the GPU did not end a copy within %" PRIu64 " ms",
-			    bl_ce_timeout_ns() / 1000000);
-	}
-	return -EAGAIN;
+	return now > wait->end ? timed_out(ce) : -EAGAIN;
 }
 
 int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq)
@@ -126,6 +119,35 @@ int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq)
 		ret = bl_ce_look(cuda, ce, seq, &wait);
 	} while (ret == -EAGAIN);
 	return ret;
+}
+
+void bl_ce_ask(struct bl_ce *ce, bool asks)
+{
+	pthread_mutex_lock(&ce->lock);
+	ce->asks = asks;
+	pthread_mutex_unlock(&ce->lock);
+}
+
+int bl_ce_wait_idle(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	uint64_t end = 0;
+	int ret;
+
+	for (unsigned int polls = 1; (ret = bl_ce_query(cuda, ce)) == -EAGAIN; polls++) {
+		if (polls % CLOCK_POLLS)
+			continue;
+		if (!end)
+			end = bl_ce_deadline();
+		else if (bl_now_ns() > end)
+			return timed_out(ce);
+	}
+	return ret;
+}
+
+int bl_ce_wait_posted(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	bl_ce_mark(cuda, ce);
+	return bl_ce_wait(cuda, ce, ce->seq);
 }
 
 int bl_ce_mark(const struct bl_cuda *cuda, struct bl_ce *ce)

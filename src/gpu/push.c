@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define MAX_GPUS	64
@@ -35,14 +35,6 @@ struct gpu {
 static struct gpu gpus[MAX_GPUS];
 static pthread_mutex_t gpus_lock = PTHREAD_MUTEX_INITIALIZER; /* for who enables and disables */
 static atomic_bool initialised, anywhere;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 unsigned int bl_push_env_us(const char *name, unsigned int fallback, unsigned int max)
 {
@@ -264,7 +256,7 @@ bool bl_push_wanted(const struct bl_cuda *cuda, struct bl_ce_target *target)
 		return false;
 	if (is_resident(push))
 		return true;
-	now = now_ns();
+	now = bl_now_ns();
 	asked = atomic_exchange_explicit(&gpus[target->ordinal].asked_ns, now, memory_order_relaxed);
 	return asked && now - asked < (uint64_t)idle_of(target) * 1000;
 }

@@ -14,9 +14,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "copy/fence.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define QUERY_NS 100000ULL /* between looks for a device error */
@@ -45,14 +45,6 @@ struct job {
 	uint64_t end;
 	uint64_t query_at;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
 
 /* Acquire: the bytes of a block are there when its number is, and what it said before is when it says that it left. */
 static uint64_t load(const uint64_t *word)
@@ -126,7 +118,7 @@ static int launch(struct job *job)
 		return ret;
 	ret = bl_push_launch(job->cuda, job->push, job->idle_us);
 	bl_cuda_leave(job->cuda, &scope);
-	job->push->start_by = now_ns() + job->push->start_ns;
+	job->push->start_by = bl_now_ns() + job->push->start_ns;
 	return ret;
 }
 
@@ -159,11 +151,11 @@ static int not_begun(void)
 static int wait_for_start(const struct job *job)
 {
 	struct bl_push *push = job->push;
-	uint64_t query_at = now_ns() + QUERY_NS, now;
+	uint64_t query_at = bl_now_ns() + QUERY_NS, now;
 	int ret;
 
 	while (!all_alive(push)) {
-		now = now_ns();
+		now = bl_now_ns();
 		if (now < query_at && now < push->start_by)
 			continue;
 		query_at = now + QUERY_NS;
@@ -261,7 +253,7 @@ static int look_at_stream(struct job *job)
 static int look_around(struct job *job)
 {
 	struct bl_push *push = job->push;
-	uint64_t now = now_ns();
+	uint64_t now = bl_now_ns();
 	int ret;
 
 	if (!job->revoked && deserted(job)) {
@@ -315,7 +307,7 @@ static int wait_for_answer(struct job *job)
 		}
 		looks++;
 		if (!now) {
-			now = now_ns();
+			now = bl_now_ns();
 			job->end = now + bl_ce_timeout_ns();
 			job->query_at = now + QUERY_NS;
 		}
