@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "barlane.h"
+#include "barlane_batch.h"
 #include "common/device.h"
 #include "common/error.h"
 #include "common/json.h"

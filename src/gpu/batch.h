@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "barlane_batch.h"
 #include "core.h"
 #include "gpu/cuda_ptr.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A program that is linked with -lgdrapi and -lbarlane starts, and every declared function is there. */
-#include "barlane.h"
+#include "barlane_batch.h"
 #include "gdrapi.h"
 #include "tap.h"
 

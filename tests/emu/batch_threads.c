@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "barlane_batch.h"
 #include "child.h"
 #include "tests/tap.h"
 #include "world.h"

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "barlane_batch.h"
 #include "child.h"
 #include "tests/tap.h"
 #include "world.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "barlane.h"
+#include "barlane_batch.h"
 #include "batch_cuda.h"
 #include "emu/child.h"
 #include "fake_gdrdrv.h"
