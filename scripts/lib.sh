@@ -16,8 +16,9 @@ say() {
 	printf '%s: %s\n' "$script" "$*" >&2
 }
 
-# Packages that debian/control wants to build, to build and test, or, besides those, to make Debian packages and test them.
-#   deb_packages build | all | packages
+# Packages that debian/control wants to build, to build and test, or, besides those, for one suite only: to make Debian
+# packages and test them, or to build a debug kernel.
+#   deb_packages build | all | packages | kernel-debug
 deb_packages() {
 	awk -v which="$1" '
 		/^Build-Depends:/ { on = 1; sub(/^Build-Depends:/, "") }
@@ -31,6 +32,8 @@ deb_packages() {
 					kind = "all"
 				if (item[i] ~ /<.*pkg\.barlane\.packages>/ || sub(/debhelper-compat/, "debhelper", item[i]))
 					kind = "packages"
+				if (item[i] ~ /<.*pkg\.barlane\.kernel-debug>/)
+					kind = "kernel-debug"
 				gsub(/\([^)]*\)|<[^>]*>|\[[^]]*\]|[ \t]/, "", item[i])
 				if (item[i] != "" && (kind == which || which == "all" && kind == "build"))
 					print item[i]
@@ -58,6 +61,12 @@ have() {
 	gcc-aarch64-linux-gnu) command -v aarch64-linux-gnu-gcc >/dev/null ;;
 	libc6-dev-arm64-cross) [ -e /usr/aarch64-linux-gnu/include/stdio.h ] ;;
 	libclang-rt-dev) [ -n "$(find "$(clang --print-runtime-dir 2>/dev/null)" -name '*fuzzer*' 2>/dev/null)" ] ;;
+	qemu-system-x86) command -v qemu-system-x86_64 >/dev/null ;;
+	busybox-static) command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 ;;
+	bc | bison | cpio | flex) command -v "$1" >/dev/null ;;
+	kmod) command -v modprobe >/dev/null && command -v depmod >/dev/null ;;
+	libelf-dev) compiles '#include <libelf.h>' ;;
+	xz-utils) command -v xz >/dev/null ;;
 	qemu-user-static) command -v qemu-aarch64-static >/dev/null || command -v qemu-aarch64 >/dev/null ;;
 	*) dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed' ;;
 	esac
@@ -90,7 +99,7 @@ as_root() {
 }
 
 # Install what is missing of a list; quiet and without network when nothing is.
-#   install_packages build | all | packages
+#   install_packages build | all | packages | kernel-debug
 # shellcheck disable=SC2034 # its callers read $install_problem
 # Return: 0 all there, 1 something is still missing; $still_missing names it and $install_problem says why.
 install_packages() {

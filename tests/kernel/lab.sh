@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What tests/kernel/run and scripts/guest share: the parts of a guest and its machine. Sourced, with $root set.
+
+: "${root:?}"
+lab_script=${0##*/}
+# shellcheck disable=SC2034 # who sources this reads it
+lab_iommus='off on pt'
+
+lab_die() {
+	printf '%s: %s\n' "$lab_script" "$*" >&2
+	exit 1
+}
+
+# Programs that a guest is made with; prints the first that is missing.
+lab_missing() {
+	local tool
+
+	for tool in qemu-system-x86_64 busybox cpio modprobe xz flock; do
+		command -v "$tool" >/dev/null || {
+			printf '%s\n' "$tool"
+			return
+		}
+	done
+}
+
+# A size such as 64M, 4G or 4096 in bytes.
+lab_bytes() {
+	numfmt --from=iec "$1" 2>/dev/null || lab_die "$1 is no size"
+}
+
+# lab_prepare VERSION BUILD WORK: modules, initramfs and empty memory and disk in the folder WORK
+lab_prepare() {
+	local version=$1 build=$2 work=$3 modules=$2/kernel-modules/$1
+
+	mkdir -p "$work" "$modules" || lab_die "$work cannot be made"
+	"$root/tests/kernel/build-modules" "$version" "$modules" >"$work/modules.log" 2>&1 || {
+		cat "$work/modules.log" >&2
+		return 1
+	}
+	"$root/tests/kernel/initramfs" "$version" "$build" "$modules/modules" "$work/initramfs.cpio" || return
+	# sparse: only what is touched costs memory or disk
+	rm -f "$work/card.bin" "$work/nvme.img"
+	truncate -s "$(lab_bytes "${BARLANE_CARD_SIZE:-64M}")" "$work/card.bin" && truncate -s 256M "$work/nvme.img"
+}
+
+# lab_machine VERSION IOMMU WORK COMMAND-LINE: sets the array machine to the command of the emulator, but for the serial
+# lines. The card and the drive lie behind one switch, the DMA engine behind another root port.
+# shellcheck disable=SC2034,SC2054 # who sources this reads machine; the commas are the emulator's
+lab_machine() {
+	local version=$1 iommu=$2 work=$3 line=$4 vmlinux
+
+	vmlinux=$("$root/scripts/kernels" vmlinux "$version") || return
+	# never KVM: a node that looks right may still fail in the guest
+	machine=(qemu-system-x86_64 -no-reboot -nodefaults -display none -monitor none -M q35 -accel tcg,thread=multi
+		-cpu max -smp 2 -m "${BARLANE_GUEST_MEMORY:-1G}" -kernel "$vmlinux" -initrd "$work/initramfs.cpio")
+	line="console=ttyS0 quiet panic=-1 log_buf_len=4M pty.legacy_count=0 mitigations=off $line"
+	case $version in
+	*-debug) line="kasan_multi_shot=1 kmemleak=on $line" ;;
+	esac
+	case $iommu in
+	on) line="intel_iommu=on iommu.strict=1 $line" ;;
+	pt) line="intel_iommu=on iommu=pt $line" ;;
+	esac
+	[ "$iommu" = off ] || machine+=(-device intel-iommu,intremap=off)
+	machine+=(
+		-device pcie-root-port,id=rp0,chassis=1,slot=1,bus=pcie.0,addr=4
+		-device x3130-upstream,id=up0,bus=rp0
+		-device xio3130-downstream,id=dp0,bus=up0,chassis=2,slot=2
+		-device xio3130-downstream,id=dp1,bus=up0,chassis=3,slot=3
+		-object "memory-backend-file,id=vram,mem-path=$work/card.bin,size=$(lab_bytes "${BARLANE_CARD_SIZE:-64M}"),share=on"
+		-device ivshmem-plain,id=card,memdev=vram,bus=dp0
+		-drive "if=none,id=nv0,file=$work/nvme.img,format=raw" -device nvme,serial=lab0,drive=nv0,bus=dp1
+		-device pcie-root-port,id=rp1,chassis=4,slot=4,bus=pcie.0,addr=5
+		-device edu,id=edu0,bus=rp1,dma_mask=0xffffffffffffffff
+		-append "$line bl.env.LAB_KERNEL=$version bl.env.LAB_IOMMU=$iommu"
+	)
+}
