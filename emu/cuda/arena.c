@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "card.h"
 #include "extent.h"
 
 #define SIZE_MAX_TRY (1ULL << 40)
@@ -53,20 +54,27 @@ void emu_arena_give(uint64_t va, uint64_t len)
 	emu_extents_give(&addresses, va, len);
 }
 
-int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t len)
+int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t len, int peers)
 {
 	void *addr = emu_cpu(va);
+	int ret;
 
 	if (mmap(addr, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, mem->gpu->memfd,
 		 (off_t)mem->phys) == MAP_FAILED)
 		return -errno;
 	/* a child must not write its parent's video memory */
 	madvise(addr, len, MADV_DONTFORK);
-	return 0;
+	if (!mem->gpu->card || !peers)
+		return 0;
+	ret = emu_card_bind(va, mem, len);
+	if (ret)
+		emu_arena_unbind(va, len);
+	return ret;
 }
 
 void emu_arena_unbind(uint64_t va, uint64_t len)
 {
+	emu_card_unbind(va, len);
 	mmap(emu_cpu(va), len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 

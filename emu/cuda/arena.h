@@ -29,8 +29,8 @@ int emu_arena_init(void);
 int emu_arena_take(uint64_t size, uint64_t align, uint64_t hint, uint64_t *va_p);
 void emu_arena_give(uint64_t va, uint64_t size);
 
-/* Let the "GPU" see the first @size bytes of @mem at @va. Returns 0 or -errno. */
-int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t size);
+/* Let the "GPU" see the first @size bytes of @mem at @va; peers may pin it there if @peers. Returns 0 or -errno. */
+int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t size, int peers);
 void emu_arena_unbind(uint64_t va, uint64_t size);
 
 /* Whether @va is a device address, in use or not. */

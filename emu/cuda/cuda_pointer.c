@@ -3,6 +3,7 @@
 
 #include "api.h"
 #include "arena.h"
+#include "card.h"
 #include "phys.h"
 #include "state.h"
 
@@ -32,9 +33,17 @@ static enum shape shape_of(int attr)
 	return SHAPE_U32;
 }
 
+/* Without a card both halves are made of one number. */
+static uint32_t va_space(uint64_t token)
+{
+	const struct emu_gpu *card = emu_card();
+
+	return card && token ? card->va_space : (uint32_t)(token >> 32);
+}
+
 static void store(void *data, int attr, uint64_t value)
 {
-	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens = { .p2pToken = value, .vaSpaceToken = (uint32_t)(value >> 32) };
+	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens = { .p2pToken = value, .vaSpaceToken = va_space(value) };
 	uint32_t word = (uint32_t)value;
 
 	switch (shape_of(attr)) {
@@ -65,9 +74,14 @@ static void mapping(const struct emu_alloc *alloc, uint64_t *base, uint64_t *siz
 	*size = end - *base;
 }
 
-/* The driver's tokens are 0 today; the emulator's are not, so that code which passes them on can be checked. */
+/*
+ * The driver's tokens are 0 today; the emulator's are not, so that code which passes them on can be checked. Those of a
+ * card are what its kernel interface takes.
+ */
 static uint64_t tokens(const struct emu_alloc *alloc)
 {
+	if (alloc->gpu->card)
+		return alloc->gpu->p2p_token;
 	return (alloc->id << 8 | 0x01) | 0x5000000000000000ULL;
 }
 

@@ -76,7 +76,7 @@ static CUresult map(CUdeviceptr ptr, size_t size, struct emu_phys *phys)
 {
 	struct emu_alloc *alloc;
 
-	if (emu_arena_bind(ptr, emu_phys_mem(phys), size))
+	if (emu_arena_bind(ptr, emu_phys_mem(phys), size, emu_phys_rdma(phys)))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	alloc = emu_alloc_new(EMU_VMM, ptr, size);
 	if (!alloc) {

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "card.h"
 #include "counts.h"
 #include "emu.h"
 #include "fault.h"
@@ -21,6 +22,8 @@ int emu_rm_dmabuf_fd(struct emu_mem *mem, uint64_t off, uint64_t len, int allow_
 
 	if (!len || (off | len) & (page - 1) || off > mem->size || len > mem->size - off)
 		return -EINVAL;
+	if (mem->gpu->card)
+		return emu_card_dmabuf_fd(mem, off, len, allow_mmap);
 	rm_lock();
 	emu_files_reap(false);
 	fd = emu_file_open(EMU_FILE_DMABUF, O_RDWR | O_CLOEXEC, &file);

@@ -105,6 +105,8 @@ static void env_read(void)
 	env.cuda_version = (int)get_number("BARLANE_EMU_CUDA", 13000, 11000, 99999);
 	env.blob = get_blob("BARLANE_EMU_BLOB");
 	env.dmabuf = (int)get_number("BARLANE_EMU_DMABUF", 1, 0, 1);
+	env.card = (enum emu_card_use)get_number("BARLANE_EMU_CARD", EMU_CARD_IF_THERE, EMU_CARD_NEVER,
+						 EMU_CARD_ALWAYS);
 	env.async_us = (unsigned int)get_number("BARLANE_EMU_ASYNC_US", 0, 0, 10000000);
 }
 

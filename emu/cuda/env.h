@@ -22,6 +22,13 @@ enum emu_blob {
 	EMU_BLOB_NR,
 };
 
+/* Whether a card in the machine is used. */
+enum emu_card_use {
+	EMU_CARD_NEVER,
+	EMU_CARD_ALWAYS, /* it must be there */
+	EMU_CARD_IF_THERE,
+};
+
 /**
  * struct emu_env - the emulated machine
  * @error:        1 when a variable could not be parsed, which was said on stderr
@@ -32,6 +39,7 @@ enum emu_blob {
  * @cuda_version: what cuDriverGetVersion() says
  * @blob:         layout of the IPC handle
  * @dmabuf:       devices make dma-bufs
+ * @card:         whether a card in the machine is used
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -43,6 +51,7 @@ struct emu_env {
 	int cuda_version;
 	enum emu_blob blob;
 	int dmabuf;
+	enum emu_card_use card;
 	unsigned int async_us;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "card.h"
 #include "fault.h"
 #include "gdrdrv.h"
 
@@ -128,9 +129,10 @@ void *gdr_mmap(struct emu_file *file, size_t len, int prot, off_t off)
 	return addr;
 }
 
-/* Only memory that a pin does not keep can be freed under it. */
+/* Only memory that a pin does not keep can be freed under it. Beside a card there are no pins here, but kernel modules'. */
 void emu_rm_freed(uint64_t va, uint64_t len)
 {
+	emu_card_freed(va, len);
 	rm_lock();
 	for (struct emu_file *file = emu_files(); file; file = file->next) {
 		if (file->kind != EMU_FILE_GDRDRV || !emu_file_is_ours(file) || emu_driver.gdr_persistent)

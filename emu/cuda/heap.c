@@ -23,7 +23,7 @@ static int block_map(struct emu_block *block)
 	ret = emu_arena_take(block->node.size, EMU_BLOCK_SIZE, 0, &block->node.va);
 	if (ret)
 		return ret;
-	ret = emu_arena_bind(block->node.va, block->mem, block->node.size);
+	ret = emu_arena_bind(block->node.va, block->mem, block->node.size, block->heap->keep != EMU_HEAP_KEEP_ALL);
 	if (ret)
 		goto give;
 	ret = emu_table_add(&blocks, &block->node);

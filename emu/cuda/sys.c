@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "card.h"
 #include "counts.h"
 #include "fault.h"
 #include "gpu/sys.h"
@@ -72,10 +73,26 @@ static bool is_of_real_driver(const char *path)
 	       starts_with(path, "/proc/driver/gdrdrv") || starts_with(path, "/sys/module/nvidia/");
 }
 
+/* What pins a card's memory is a module of the real kernel. There is no resource manager behind a card. */
+static int open_beside_card(const char *path, int flags)
+{
+	int fd;
+
+	if (!strcmp(path, "/dev/gdrdrv") || starts_with(path, "/proc/driver/gdrdrv"))
+		return open(path, flags & ~O_CREAT);
+	fd = emu_text_open(path, flags);
+	if (fd != -2)
+		return fd;
+	return is_of_real_driver(path) ? fail(ENOENT) : open(path, flags & ~O_CREAT);
+}
+
 static int open_locked(const char *path, int flags)
 {
 	struct emu_gpu *gpu = gpu_of_node(path);
 	int fd;
+
+	if (emu_card())
+		return open_beside_card(path, flags);
 
 	if (gpu)
 		return open_node(EMU_FILE_DEV, gpu, path, "open.dev", flags);
@@ -118,7 +135,7 @@ static int emu_close(int fd)
 /* A driver request that reaches no driver: the client has lost track of its descriptors. */
 static int pass_ioctl(int fd, unsigned long request, void *arg)
 {
-	if (_IOC_TYPE(request) == RM_IOCTL_TYPE || _IOC_TYPE(request) == GDRDRV_IOCTL_TYPE)
+	if (_IOC_TYPE(request) == RM_IOCTL_TYPE || (_IOC_TYPE(request) == GDRDRV_IOCTL_TYPE && !emu_card()))
 		emu_violation("ioctl 0x%lx on descriptor %d, which is no device node", request, fd);
 	return ioctl(fd, request, arg);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vram.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "card.h"
 #include "env.h"
 #include "extent.h"
 
@@ -22,10 +24,29 @@ static pthread_mutex_t vram_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t gpus_once = PTHREAD_ONCE_INIT;
 static struct emu_gpu gpus[EMU_MAX_GPUS];
 static struct emu_extents vram_free[EMU_MAX_GPUS];
+static uint64_t vram_used[EMU_MAX_GPUS];
 static int nr_gpus;
 static int inherited; /* in a forked child: the bytes belong to the parent */
 
-static int vram_create(struct emu_gpu *gpu)
+/* Of a card, only the address range: what lies there is mapped with each piece. */
+static int vram_view(struct emu_gpu *gpu)
+{
+	if (gpu->card)
+		gpu->view = mmap(NULL, gpu->vram_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	else
+		gpu->view = mmap(NULL, gpu->vram_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, gpu->memfd,
+				 0);
+	if (gpu->view == MAP_FAILED) {
+		perror("emu: map video memory");
+		return -1;
+	}
+	/* a child must not write its parent's video memory */
+	madvise(gpu->view, gpu->vram_size, MADV_DONTFORK);
+	madvise(gpu->view, gpu->vram_size, MADV_DONTDUMP);
+	return 0;
+}
+
+static int open_memfd(struct emu_gpu *gpu)
 {
 	char name[32];
 
@@ -37,16 +58,37 @@ static int vram_create(struct emu_gpu *gpu)
 	}
 	if (ftruncate(gpu->memfd, (off_t)gpu->vram_size)) {
 		perror("emu: size of video memory");
-		goto close_memfd;
+		close(gpu->memfd);
+		gpu->memfd = -1;
+		return -1;
 	}
-	gpu->view = mmap(NULL, gpu->vram_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, gpu->memfd, 0);
-	if (gpu->view == MAP_FAILED) {
-		perror("emu: map video memory");
+	return 0;
+}
+
+/* The card of the machine if it has one, unless the environment says no; or yes, and then there must be one. */
+static int open_card(struct emu_gpu *gpu)
+{
+	enum emu_card_use use = emu_env()->card;
+	int ret;
+
+	if (gpu->index || use == EMU_CARD_NEVER)
+		return -ENOENT;
+	ret = emu_card_open(gpu);
+	if (ret && (ret != -ENOENT || use == EMU_CARD_ALWAYS))
+		fprintf(stderr, "emu: card: %s\n", strerror(-ret));
+	return ret == -ENOENT && use == EMU_CARD_ALWAYS ? -ENODEV : ret;
+}
+
+static int vram_create(struct emu_gpu *gpu)
+{
+	int ret = open_card(gpu);
+
+	if (ret == -ENOENT)
+		ret = open_memfd(gpu);
+	if (ret)
+		return -1;
+	if (vram_view(gpu))
 		goto close_memfd;
-	}
-	/* a child must not write its parent's video memory */
-	madvise(gpu->view, gpu->vram_size, MADV_DONTFORK);
-	madvise(gpu->view, gpu->vram_size, MADV_DONTDUMP);
 	if (emu_extents_init(&vram_free[gpu->index], CARVE_OUT, gpu->vram_size - CARVE_OUT))
 		goto unmap;
 	return 0;
@@ -86,7 +128,7 @@ static void vram_forked(void)
 {
 	pthread_mutex_unlock(&vram_lock);
 	for (int i = 0; i < nr_gpus; i++) {
-		if (inherited || emu_vram_used(&gpus[i])) {
+		if (inherited || vram_used[i]) {
 			inherited = 1;
 			return;
 		}
@@ -121,6 +163,9 @@ static void gpus_create(void)
 		if (vram_create(&gpus[i]))
 			return;
 		nr_gpus = i + 1;
+		/* the driver of cards serves one, and the machine is a real one: no more are made up beside it */
+		if (gpus[i].card)
+			break;
 	}
 	pthread_atfork(vram_fork_begin, vram_fork_end, vram_forked);
 }
@@ -134,6 +179,48 @@ int emu_gpu_count(void)
 struct emu_gpu *emu_gpu(int index)
 {
 	return index >= 0 && index < emu_gpu_count() ? &gpus[index] : NULL;
+}
+
+/* A piece of a card becomes visible where it lies, and invisible again. */
+static int card_show(const struct emu_mem *mem)
+{
+	void *at = mmap(emu_mem_view(mem), mem->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, mem->gpu->memfd,
+			(off_t)mem->phys);
+
+	return at == MAP_FAILED ? -errno : 0;
+}
+
+static void card_hide(const struct emu_mem *mem)
+{
+	void *at = mmap(emu_mem_view(mem), mem->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+			-1, 0);
+
+	if (at != MAP_FAILED)
+		madvise(at, mem->size, MADV_DONTFORK);
+}
+
+static int storage_take(struct emu_mem *mem)
+{
+	int ret;
+
+	if (!mem->gpu->card)
+		return emu_extents_take(&vram_free[mem->gpu->index], mem->size, EMU_BLOCK_SIZE, &mem->phys);
+	ret = emu_card_alloc(mem);
+	if (!ret && card_show(mem)) {
+		emu_card_free(mem);
+		ret = -ENOMEM;
+	}
+	return ret;
+}
+
+static void storage_give(const struct emu_mem *mem)
+{
+	if (!mem->gpu->card) {
+		emu_extents_give(&vram_free[mem->gpu->index], mem->phys, mem->size);
+	} else if (!inherited) {
+		card_hide(mem);
+		emu_card_free(mem);
+	}
 }
 
 struct emu_mem *emu_mem_alloc(struct emu_gpu *gpu, uint64_t size)
@@ -150,7 +237,9 @@ struct emu_mem *emu_mem_alloc(struct emu_gpu *gpu, uint64_t size)
 	mem->size = (size + EMU_BLOCK_SIZE - 1) & ~(EMU_BLOCK_SIZE - 1);
 	mem->refs = 1;
 	pthread_mutex_lock(&vram_lock);
-	ret = emu_extents_take(&vram_free[gpu->index], mem->size, EMU_BLOCK_SIZE, &mem->phys);
+	ret = storage_take(mem);
+	if (!ret)
+		vram_used[gpu->index] += mem->size;
 	pthread_mutex_unlock(&vram_lock);
 	if (ret) {
 		free(mem);
@@ -192,10 +281,12 @@ void emu_mem_put(struct emu_mem *mem)
 	pthread_mutex_unlock(&vram_lock);
 	if (!last)
 		return;
-	if (!inherited)
+	/* the card's driver does it itself */
+	if (!inherited && !mem->gpu->card)
 		mem_poison(mem);
 	pthread_mutex_lock(&vram_lock);
-	emu_extents_give(&vram_free[mem->gpu->index], mem->phys, mem->size);
+	storage_give(mem);
+	vram_used[mem->gpu->index] -= mem->size;
 	pthread_mutex_unlock(&vram_lock);
 	free(mem);
 }
@@ -204,8 +295,11 @@ uint64_t emu_vram_used(const struct emu_gpu *gpu)
 {
 	uint64_t used;
 
+	/* kernel modules may hold memory that was freed, and other processes have some */
+	if (gpu->card)
+		return emu_card_used(gpu);
 	pthread_mutex_lock(&vram_lock);
-	used = gpu->vram_size - CARVE_OUT - vram_free[gpu->index].free_bytes;
+	used = vram_used[gpu->index];
 	pthread_mutex_unlock(&vram_lock);
 	return used;
 }

@@ -2,7 +2,7 @@
 /*
  * vram.h - emulated GPUs and their memory
  *
- * One memfd per GPU is its video memory, sparse, mapped once for the emulator's own use. A struct emu_mem is a
+ * One memfd per GPU is its video memory, sparse, mapped once for the emulator's own use; or a card has it (card.h). A struct emu_mem is a
  * contiguous, reference-counted piece of it: the storage of one RM memory object. CUDA allocations, RM handles,
  * duplicates, exported descriptors and dma-bufs each hold a reference; the last one returns the piece, which is then
  * filled with EMU_POISON so that a late write or a stale mapping shows.
@@ -29,12 +29,15 @@
  * @bus:         PCI bus
  * @slot:        PCI device
  * @uuid:        16 bytes
- * @memfd:       video memory
+ * @memfd:       video memory; of a card, its node: offsets are the same
  * @vram_size:   bytes of it
  * @view:        the emulator's CPU view of all of it
  * @bar1_base:   CPU physical address of BAR1
  * @bar1_size:   bytes of BAR1
  * @static_bar1: BAR1 maps all of video memory at bar1_base + physical offset
+ * @card:        video memory is that of a card in the machine
+ * @p2p_token:   card: names this process' address space to kernel modules
+ * @va_space:    card: goes with the token
  */
 struct emu_gpu {
 	int index;
@@ -51,6 +54,9 @@ struct emu_gpu {
 	uint64_t bar1_base;
 	uint64_t bar1_size;
 	int static_bar1;
+	int card;
+	uint64_t p2p_token;
+	uint32_t va_space;
 };
 
 /* Number of GPUs, from BARLANE_EMU_GPUS; the first call creates them. */
@@ -61,15 +67,17 @@ struct emu_gpu *emu_gpu(int index);
 
 /**
  * struct emu_mem - reference-counted piece of video memory
- * @gpu:  where it lies
- * @phys: byte offset in video memory, multiple of 64 KiB
- * @size: bytes, multiple of 64 KiB
- * @refs: holders
+ * @gpu:    where it lies
+ * @phys:   byte offset in video memory, multiple of 64 KiB
+ * @size:   bytes, multiple of 64 KiB
+ * @handle: card: the object
+ * @refs:   holders
  */
 struct emu_mem {
 	struct emu_gpu *gpu;
 	uint64_t phys;
 	uint64_t size;
+	uint32_t handle;
 	int refs;
 };
 
@@ -84,7 +92,7 @@ static inline void *emu_mem_view(const struct emu_mem *mem)
 	return mem->gpu->view + mem->phys;
 }
 
-/* Bytes of video memory in use. */
+/* Bytes of video memory in use: of a card, by anybody. */
 uint64_t emu_vram_used(const struct emu_gpu *gpu);
 
 #endif
