@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bl_compat.h - what differs between kernels
+ *
+ * The modules are written for the newest kernel; older ones get its names here, and nowhere else is a kernel version
+ * asked for.
+ */
+#ifndef BL_COMPAT_H
+#define BL_COMPAT_H
+
+#include <linux/device/class.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/version.h>
+
+/* 6.13 made the namespace a string */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define BL_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#else
+#define BL_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#endif
+
+/* 6.2 made the device of a class' devnode() const */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define BL_DEVNODE_DEV const struct device
+#else
+#define BL_DEVNODE_DEV struct device
+#endif
+
+/* 6.4 dropped the owner */
+static inline struct class *bl_class_create(const char *name)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	return class_create(name);
+#else
+	return class_create(THIS_MODULE, name);
+#endif
+}
+
+/*
+ * Only in ->mmap(), where the VMA is not yet seen by others and needs no lock. 6.3 took the flags out of reach; its
+ * vm_flags_set() would need a GPL-only function from 6.15 on.
+ */
+static inline void bl_vm_flags_add(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_init(vma, vma->vm_flags | flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * nvp2p.h - how the functions of the GPU driver are reached
+ */
+#ifndef BL_GDRDRV_NVP2P_H
+#define BL_GDRDRV_NVP2P_H
+
+#include "nv_p2p.h"
+
+/**
+ * struct bl_nvp2p - functions of the GPU driver; those that may be missing are NULL
+ * @get_pages:            always there
+ * @put_pages:            always there
+ * @free_page_table:      always there
+ * @get_pages_persistent: with @put_pages_persistent, or not at all
+ * @put_pages_persistent: see there
+ * @cap:                  before those two: whether get_pages takes no callback
+ */
+struct bl_nvp2p {
+	typeof(nvidia_p2p_get_pages) *get_pages;
+	typeof(nvidia_p2p_put_pages) *put_pages;
+	typeof(nvidia_p2p_free_page_table) *free_page_table;
+	typeof(nvidia_p2p_get_pages_persistent) *get_pages_persistent;
+	typeof(nvidia_p2p_put_pages_persistent) *put_pages_persistent;
+	int *cap;
+};
+
+/*
+ * nvp2p-symbols.c, or nvp2p-link.c. Between take and drop the functions may be called and the driver stays loaded.
+ * take: -ENODEV when there is no driver. Users: one for each pin.
+ */
+int bl_nvp2p_take(const struct bl_nvp2p **nv_p);
+void bl_nvp2p_drop(void);
+extern const char bl_nvp2p_flavor[];
+
+#endif
