@@ -27,6 +27,13 @@
 #define BL_DEVNODE_DEV struct device
 #endif
 
+/* name of the importer's callback in struct dma_buf_attach_ops, see probe.mk */
+#ifdef BL_HAVE_INVALIDATE_MAPPINGS
+#define bl_invalidate_mappings invalidate_mappings
+#else
+#define bl_invalidate_mappings move_notify
+#endif
+
 /* 6.4 dropped the owner */
 static inline struct class *bl_class_create(const char *name)
 {

@@ -29,7 +29,7 @@ static void invalidate(struct dma_buf_attachment *attach)
 
 static const struct dma_buf_attach_ops attach_ops = {
 	.allow_peer2peer = true,
-	.move_notify = invalidate,
+	.bl_invalidate_mappings = invalidate,
 };
 
 static bool in_bars(const struct pci_dev *pdev, phys_addr_t first, phys_addr_t last)

@@ -17,11 +17,12 @@
  * @cap:                  before those two: whether get_pages takes no callback
  */
 struct bl_nvp2p {
-	typeof(nvidia_p2p_get_pages) *get_pages;
-	typeof(nvidia_p2p_put_pages) *put_pages;
-	typeof(nvidia_p2p_free_page_table) *free_page_table;
-	typeof(nvidia_p2p_get_pages_persistent) *get_pages_persistent;
-	typeof(nvidia_p2p_put_pages_persistent) *put_pages_persistent;
+	int (*get_pages)(u64 token, u32 va_space, u64 va, u64 len, struct nv_p2p_page_table **table_p,
+			 void (*freed)(void *data), void *data);
+	int (*put_pages)(u64 token, u32 va_space, u64 va, struct nv_p2p_page_table *table);
+	int (*free_page_table)(struct nv_p2p_page_table *table);
+	int (*get_pages_persistent)(u64 va, u64 len, struct nv_p2p_page_table **table_p, u32 flags);
+	int (*put_pages_persistent)(u64 va, struct nv_p2p_page_table *table, u32 flags);
 	int *cap;
 };
 
