@@ -30,7 +30,8 @@ deb_packages() {
 				kind = "build"
 				if (item[i] ~ /<!nocheck>/)
 					kind = "all"
-				if (item[i] ~ /<.*pkg\.barlane\.packages>/ || sub(/debhelper-compat/, "debhelper", item[i]))
+				if (item[i] ~ /<.*pkg\.barlane\.packages>/ || sub(/debhelper-compat/, "debhelper", item[i]) ||
+				    item[i] ~ /dh-dkms/)
 					kind = "packages"
 				if (item[i] ~ /<.*pkg\.barlane\.kernel-debug>/)
 					kind = "kernel-debug"
