@@ -224,7 +224,7 @@ extern const struct file_operations bl_fops;
 bool bl_file_is_mine(const struct bl_file *file);
 
 /* ioctl.c */
-long bl_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg);
 
 /* handle.c */
 void bl_handles_init(struct bl_file *file);
@@ -243,7 +243,7 @@ void bl_pin_unref(struct bl_pin *pin);
 extern atomic_t bl_nr_pins;
 
 /* mmap.c */
-int bl_mmap(struct file *filp, struct vm_area_struct *vma);
+int bl_mmap(struct file *f, struct vm_area_struct *vma);
 void bl_mmap_zap(struct bl_pin *pin);
 
 /* memtype.c */

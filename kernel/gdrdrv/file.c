@@ -28,7 +28,7 @@ bool bl_file_is_mine(const struct bl_file *file)
 	return file->owner_tgid == current->tgid && file->owner_start == start_of_current();
 }
 
-static int file_open(struct inode *inode, struct file *filp)
+static int file_open(struct inode *inode, struct file *f)
 {
 	struct bl_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 
@@ -41,27 +41,27 @@ static int file_open(struct inode *inode, struct file *filp)
 	init_rwsem(&file->mapping.invalidate_lock);
 	file->mapping.host = inode;
 	file->mapping.a_ops = &empty_aops;
-	filp->private_data = file;
-	filp->f_mapping = &file->mapping;
-	return nonseekable_open(inode, filp);
+	f->private_data = file;
+	f->f_mapping = &file->mapping;
+	return nonseekable_open(inode, f);
 }
 
 /*
  * A descriptor may live on in another process, which can do nothing with it. So pins end with the last thread of their
  * owner and not only with the last descriptor. By then the owner's mappings are gone.
  */
-static int file_flush(struct file *filp, fl_owner_t id)
+static int file_flush(struct file *f, fl_owner_t id)
 {
-	struct bl_file *file = filp->private_data;
+	struct bl_file *file = f->private_data;
 
 	if (current->flags & PF_EXITING && !atomic_read(&current->signal->live) && bl_file_is_mine(file))
 		bl_handles_end(file);
 	return 0;
 }
 
-static int file_release(struct inode *inode, struct file *filp)
+static int file_release(struct inode *inode, struct file *f)
 {
-	struct bl_file *file = filp->private_data;
+	struct bl_file *file = f->private_data;
 
 	bl_handles_end(file);
 	xa_destroy(&file->pins);

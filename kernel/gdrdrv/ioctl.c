@@ -251,16 +251,16 @@ static bool known_type(unsigned int cmd)
 
 /**
  * bl_ioctl() - Serve a request
- * @filp: file of the device node
+ * @f:    file of the device node
  * @cmd:  GDRDRV_IOC_*
  * @arg:  address of its struct
  *
  * Return: 0, or -EINVAL (no request of this device), -EACCES (not the process that opened the file), -ENOTTY (unknown
  * request), -EFAULT, or what the request gives.
  */
-long bl_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 {
-	struct bl_file *file = filp->private_data;
+	struct bl_file *file = f->private_data;
 	void __user *uarg = (void __user *)arg;
 
 	if (!known_type(cmd))

@@ -141,15 +141,15 @@ static int map_pin(struct bl_pin *pin, struct vm_area_struct *vma)
 
 /**
  * bl_mmap() - Map a pin
- * @filp: file of the device node
+ * @f:    file of the device node
  * @vma:  where; its offset is the handle
  *
  * Return: 0, or -EACCES (not the process that opened the file), -EINVAL (handle, size, alignment, mapped already, freed),
  * -EAGAIN (addresses in use with another memory type).
  */
-int bl_mmap(struct file *filp, struct vm_area_struct *vma)
+int bl_mmap(struct file *f, struct vm_area_struct *vma)
 {
-	struct bl_file *file = filp->private_data;
+	struct bl_file *file = f->private_data;
 	struct bl_pin *pin;
 	int ret;
 

@@ -166,8 +166,7 @@ static int nv_get(struct bl_pin *pin, const struct bl_pin_request *req)
 
 	ret = bl_nvp2p_take(&p->fn);
 	if (ret)
-		return refuse(-ret,
-			      "pin va 0x%llx: nobody exports nvidia_p2p_get_pages for GPL use: no GPU driver is loaded, or it is the closed one, which needs this module built with NV_LINK=1",
+		return refuse(-ret, "pin va 0x%llx: no GPU driver for GPL use (a closed one needs NV_LINK=1 here)",
 			      req->va);
 	p->persistent = bl_use_persistent && can_persist(p->fn);
 	p->by_put = p->persistent && p->fn->get_pages_persistent;
