@@ -48,13 +48,13 @@ lab_prepare() {
 # lines. The card and the drive lie behind one switch, the DMA engine behind another root port.
 # shellcheck disable=SC2034,SC2054 # who sources this reads machine; the commas are the emulator's
 lab_machine() {
-	local version=$1 iommu=$2 work=$3 line=$4 vmlinux
+	local version=$1 iommu=$2 work=$3 line=$4 image
 
-	vmlinux=$("$root/scripts/kernels" vmlinux "$version") || return
+	image=$("$root/scripts/kernels" image "$version") || return
 	# never KVM: a node that looks right may still fail in the guest
 	machine=(qemu-system-x86_64 -no-reboot -nodefaults -display none -monitor none -M q35 -accel tcg,thread=multi
-		-cpu max -smp 2 -m "${BARLANE_GUEST_MEMORY:-1G}" -kernel "$vmlinux" -initrd "$work/initramfs.cpio")
-	line="console=ttyS0 quiet panic=-1 log_buf_len=4M pty.legacy_count=0 mitigations=off $line"
+		-cpu max -smp 2 -m "${BARLANE_GUEST_MEMORY:-1G}" -kernel "$image" -initrd "$work/initramfs.cpio")
+	line="console=ttyS0 quiet printk.time=1 panic=-1 log_buf_len=4M pty.legacy_count=0 mitigations=off $line"
 	case $version in
 	*-debug) line="kasan_multi_shot=1 kmemleak=on $line" ;;
 	esac
