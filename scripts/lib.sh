@@ -65,7 +65,7 @@ have() {
 	qemu-system-x86) command -v qemu-system-x86_64 >/dev/null ;;
 	busybox-static) command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 ;;
 	bc | bison | cpio | flex) command -v "$1" >/dev/null ;;
-	kmod) command -v modprobe >/dev/null && command -v depmod >/dev/null ;;
+	kmod) [ -n "$(PATH=$PATH:/usr/sbin:/sbin command -v depmod)" ] ;;
 	libelf-dev) compiles '#include <libelf.h>' ;;
 	xz-utils) command -v xz >/dev/null ;;
 	qemu-user-static) command -v qemu-aarch64-static >/dev/null || command -v qemu-aarch64 >/dev/null ;;

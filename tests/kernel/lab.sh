@@ -3,6 +3,8 @@
 # What tests/kernel/run and scripts/guest share: the parts of a guest and its machine. Sourced, with $root set.
 
 : "${root:?}"
+# modprobe is there, which needs no root
+export PATH=$PATH:/usr/sbin:/sbin
 lab_script=${0##*/}
 # shellcheck disable=SC2034 # who sources this reads it
 lab_iommus='off on pt'
