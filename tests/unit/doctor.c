@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* The checks of "barlane doctor" on machines made of files. */
-#include "doctor/doctor.h"
-
 #include "doctor/pci.h"
-#include "fake_tree.h"
-#include "tap.h"
+#include "doctor_fixture.h"
 
 #define GPU	"0000:03:00.0"
 #define DEV	"/sys/bus/pci/devices/"
 #define VERSION "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build\n"
-
-static struct doctor doctor;
-
-/* A machine without anything. */
-static void begin(void)
-{
-	free(doctor.rows);
-	memset(&doctor, 0, sizeof(doctor));
-	doctor.tree = *fake_tree_begin();
-	doctor.check = "test";
-}
 
 /* A GPU that CUDA would find. */
 static void add_gpu(void)
@@ -61,26 +47,6 @@ static void add_port(const char *device, int kind, int acs, size_t len)
 	config[0x106] = (uint8_t)acs;
 	snprintf(path, sizeof(path), DEV "%s/config", device);
 	fake_tree_bytes(path, config, len);
-}
-
-/* The first row that has a fragment; ends the test when there is none. */
-static const struct doctor_row *row(const char *fragment)
-{
-	for (size_t i = 0; i < doctor.nr; i++) {
-		if (strstr(doctor.rows[i].text, fragment) || strstr(doctor.rows[i].subject, fragment))
-			return &doctor.rows[i];
-	}
-	tap_end(TAP_FAILED, "no row has \"%s\"; the first of %zu is \"%s\"", fragment, doctor.nr,
-		doctor.nr ? doctor.rows[0].text : "");
-}
-
-/* Rows that warn or fail must say what helps. */
-static void check_cures(void)
-{
-	for (size_t i = 0; i < doctor.nr; i++) {
-		if (doctor.rows[i].status >= DOCTOR_WARN && !*doctor.rows[i].cure)
-			tap_end(TAP_FAILED, "no cure: %s", doctor.rows[i].text);
-	}
 }
 
 static void a_missing_driver_fails_and_names_the_cure(void)
