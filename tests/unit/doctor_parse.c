@@ -235,6 +235,28 @@ static void secure_boot_is_one_byte_behind_its_attributes(void)
 	check_eq(doctor_secure_boot_parse((const uint8_t[]){6, 0, 0, 0, 1, 1}, 6), -EINVAL);
 }
 
+static void the_end_of_a_file_is_read_and_its_size_told(void)
+{
+	const struct tool_tree *tree = fake_tree_begin();
+	uint64_t whole = 99;
+	char buf[4];
+
+	fake_tree_text("/long", "0123456789");
+	fake_tree_text("/short", "01");
+	fake_tree_text("/empty", "");
+	check_eq(tool_tree_tail(tree, buf, sizeof(buf), &whole, "/none"), -ENOENT);
+	check_eq(tool_tree_tail(tree, buf, sizeof(buf), &whole, "/"), -EINVAL);
+	check_eq(whole, 99);
+	check_eq(tool_tree_tail(tree, buf, sizeof(buf), &whole, "/%s", "long"), 4);
+	check(!memcmp(buf, "6789", 4));
+	check_eq(whole, 10);
+	check_eq(tool_tree_tail(tree, buf, sizeof(buf), &whole, "/short"), 2);
+	check(!memcmp(buf, "01", 2));
+	check_eq(whole, 2);
+	check_eq(tool_tree_tail(tree, buf, sizeof(buf), &whole, "/empty"), 0);
+	check_eq(whole, 0);
+}
+
 #define TEST(name)                                                                                                     \
 	{                                                                                                              \
 #name, name                                                                                            \
@@ -255,6 +277,7 @@ static const struct tap_test tests[] = {
 	TEST(containers_are_told_by_their_control_groups),
 	TEST(lockdown_is_the_word_in_brackets),
 	TEST(secure_boot_is_one_byte_behind_its_attributes),
+	TEST(the_end_of_a_file_is_read_and_its_size_told),
 };
 
 TAP_MAIN(tests)

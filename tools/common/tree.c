@@ -40,21 +40,27 @@ static int make_path(const struct tool_tree *tree, char *path, const char *fmt, 
 	ret = make_path(tree, path, fmt, ap);                                                                          \
 	va_end(ap)
 
-static int read_bytes(const struct tool_tree *tree, const char *path, void *buf, size_t size)
+static int read_open(int fd, void *buf, size_t size)
 {
 	size_t len = 0;
 	ssize_t got;
-	int fd, ret;
 
-	fd = tree->open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
 	do {
 		got = read(fd, (char *)buf + len, size - len);
 		if (got > 0)
 			len += (size_t)got;
 	} while (len < size && (got > 0 || (got < 0 && errno == EINTR)));
-	ret = got < 0 ? -errno : (int)len;
+	return got < 0 ? -errno : (int)len;
+}
+
+static int read_bytes(const struct tool_tree *tree, const char *path, void *buf, size_t size)
+{
+	int fd, ret;
+
+	fd = tree->open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = read_open(fd, buf, size);
 	tree->close(fd);
 	return ret;
 }
@@ -63,6 +69,38 @@ int tool_tree_bytes(const struct tool_tree *tree, void *buf, size_t size, const 
 {
 	PATH(tree, fmt);
 	return ret ? ret : read_bytes(tree, path, buf, size);
+}
+
+static int read_tail(int fd, void *buf, size_t size, uint64_t *whole_p)
+{
+	struct stat st;
+	int ret;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (st.st_size > (off_t)size && lseek(fd, st.st_size - (off_t)size, SEEK_SET) < 0)
+		return -errno;
+	ret = read_open(fd, buf, size);
+	if (ret >= 0)
+		*whole_p = (uint64_t)st.st_size;
+	return ret;
+}
+
+int tool_tree_tail(const struct tool_tree *tree, void *buf, size_t size, uint64_t *whole_p, const char *fmt, ...)
+{
+	int fd;
+
+	PATH(tree, fmt);
+	if (ret)
+		return ret;
+	fd = tree->open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = read_tail(fd, buf, size, whole_p);
+	tree->close(fd);
+	return ret;
 }
 
 static int read_text(const struct tool_tree *tree, const char *path, char *buf, size_t size)

@@ -9,6 +9,7 @@
 #define TOOLS_COMMON_TREE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /**
@@ -41,6 +42,19 @@ int tool_tree_read(const struct tool_tree *tree, char *buf, size_t size, const c
 /* As tool_tree_read(), but bytes: nothing is removed or added. Return: how many, or -errno. */
 int tool_tree_bytes(const struct tool_tree *tree, void *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/**
+ * tool_tree_tail() - Read the end of a regular file
+ * @tree:    where
+ * @buf:     receives its last @size bytes, or all of it when it is smaller
+ * @size:    bytes of @buf
+ * @whole_p: receives the size of the file; not written on error
+ * @fmt:     absolute path
+ *
+ * Return: bytes in @buf, -EINVAL (no regular file), or -errno.
+ */
+int tool_tree_tail(const struct tool_tree *tree, void *buf, size_t size, uint64_t *whole_p, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /* A file that holds one decimal number. Return: 0, -EINVAL (something else), or -errno. */
 int tool_tree_number(const struct tool_tree *tree, long *value_p, const char *fmt, ...)
