@@ -288,12 +288,24 @@ static void lockdown_and_secure_boot_never_fail(void)
 	doctor_check_security(&doctor);
 	check_has(row("lockdown")->text, "integrity: kernel modules must be signed");
 	check_has(row("secure boot")->text, "on:");
+	for (size_t i = 0; i < doctor.nr; i++)
+		check(strcmp(doctor.rows[i].subject, "sig_enforce") != 0);
 	begin();
 	fake_tree_text("/sys/kernel/security/lockdown", "[[[");
+	fake_tree_text("/sys/module/module/parameters/sig_enforce", "perhaps\n");
 	fake_tree_bytes("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", "", 0);
 	doctor_check_security(&doctor);
 	check_has(row("lockdown")->text, "cannot be understood");
 	check_has(row("secure boot")->text, "cannot be understood");
+	check_has(row("sig_enforce")->text, "cannot be understood");
+	fake_tree_text("/sys/module/module/parameters/sig_enforce", "Y\n");
+	doctor.nr = 0;
+	doctor_check_security(&doctor);
+	check_has(row("sig_enforce")->text, "on: kernel modules must be signed");
+	fake_tree_text("/sys/module/module/parameters/sig_enforce", "N\n");
+	doctor.nr = 0;
+	doctor_check_security(&doctor);
+	check_str(row("sig_enforce")->text, "off");
 	check(!doctor_failed(&doctor));
 }
 

@@ -257,6 +257,30 @@ static void the_end_of_a_file_is_read_and_its_size_told(void)
 	check_eq(whole, 0);
 }
 
+static void what_asks_for_signed_modules_is_named(void)
+{
+	const struct tool_tree *tree = fake_tree_begin();
+	char why[64], little[8];
+
+	check_eq(doctor_signing(tree, why, sizeof(why)), DOCTOR_SIGNING_FREE);
+	check_str(why, "");
+	fake_tree_bytes("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
+			(const uint8_t[]){6, 0, 0, 0, 1}, 5);
+	check_eq(doctor_signing(tree, why, sizeof(why)), DOCTOR_SIGNING_UNSURE);
+	check_str(why, "Secure Boot");
+	fake_tree_text("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
+	check_eq(doctor_signing(tree, why, sizeof(why)), DOCTOR_SIGNING_FREE);
+	fake_tree_text("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	check_eq(doctor_signing(tree, why, sizeof(why)), DOCTOR_SIGNING_FORCED);
+	check_str(why, "kernel lockdown (integrity)");
+	fake_tree_text("/sys/module/module/parameters/sig_enforce", "yes\n");
+	check_eq(doctor_signing(tree, little, sizeof(little)), DOCTOR_SIGNING_FORCED);
+	check_str(little, "kernel ");
+	fake_tree_text("/sys/module/module/parameters/sig_enforce", "Y\n");
+	check_eq(doctor_signing(tree, why, sizeof(why)), DOCTOR_SIGNING_FORCED);
+	check_str(why, "kernel parameter module.sig_enforce");
+}
+
 #define TEST(name)                                                                                                     \
 	{                                                                                                              \
 #name, name                                                                                            \
@@ -278,6 +302,7 @@ static const struct tap_test tests[] = {
 	TEST(lockdown_is_the_word_in_brackets),
 	TEST(secure_boot_is_one_byte_behind_its_attributes),
 	TEST(the_end_of_a_file_is_read_and_its_size_told),
+	TEST(what_asks_for_signed_modules_is_named),
 };
 
 TAP_MAIN(tests)
