@@ -6,6 +6,8 @@
 #include "doctor/container.h"
 #include "doctor/driver.h"
 #include "doctor/iommu.h"
+#include "doctor/modfile.h"
+#include "doctor/module.h"
 #include "doctor/nodes.h"
 #include "doctor/pci.h"
 #include "doctor/security.h"
@@ -27,6 +29,53 @@ static void try_texts(const char *text)
 	must(doctor_pci_speed(text) >= 0);
 	doctor_pci_bar_size(text, 1);
 	doctor_container_of_cgroup(text);
+}
+
+static void try_module(const char *text)
+{
+	struct doctor_params params;
+	unsigned int major = 0, minor = 0;
+	char words[24];
+	int ret;
+
+	doctor_params_parse(text, &params);
+	must(*doctor_flavour_name(params.flavour));
+	must(params.persistent >= -1 && params.persistent <= 1);
+	ret = doctor_module_version_parse(text, &major, &minor);
+	must(ret ? !major && !minor : major < 100000 && minor < 100000);
+	doctor_taint_words(text, words, sizeof(words));
+	must(strlen(words) < sizeof(words));
+}
+
+/* The end of a file that is a little or far larger. */
+static void try_signature(const uint8_t *data, size_t size)
+{
+	const size_t len = size < DOCTOR_SIGNATURE_TAIL ? size : DOCTOR_SIGNATURE_TAIL;
+	enum doctor_signature near = doctor_signature_parse(data + size - len, len, size);
+	enum doctor_signature far = doctor_signature_parse(data + size - len, len, UINT64_MAX);
+
+	must(near != DOCTOR_SIGNATURE_UNSEEN && far != DOCTOR_SIGNATURE_UNSEEN);
+	must((near == DOCTOR_SIGNATURE_NONE) == (far == DOCTOR_SIGNATURE_NONE));
+	must(near != DOCTOR_SIGNATURE_THERE || (far == DOCTOR_SIGNATURE_THERE && size > DOCTOR_SIGNATURE_TAIL));
+}
+
+/* Random bytes do not hit the marker: with it behind them, and with the kind of id that the kernel takes. */
+static void try_signed(const uint8_t *data, size_t size)
+{
+	static const char marker[] = "~Module signature appended~\n";
+	const size_t len = size + strlen(marker);
+	uint8_t *whole = malloc(len);
+
+	must(whole);
+	memcpy(whole, data, size);
+	memcpy(whole + size, marker, strlen(marker));
+	try_signature(whole, len);
+	must(doctor_signature_parse(whole, len, len) != DOCTOR_SIGNATURE_NONE);
+	if (size >= 12) {
+		memcpy(whole + size - 12, "\0\0\2\0\0\0\0\0", 8);
+		try_signature(whole, len);
+	}
+	free(whole);
 }
 
 static void try_path(const char *text)
@@ -81,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	try_texts(text);
+	try_module(text);
 	try_path(text);
 	half = strchr(text, '\n');
 	if (half)
@@ -88,5 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try_lists(text, half ? half : "0-3");
 	free(text);
 	try_config(data, size);
+	try_signature(data, size);
+	try_signed(data, size);
 	return 0;
 }

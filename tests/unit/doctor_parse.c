@@ -3,6 +3,8 @@
 #include "doctor/container.h"
 #include "doctor/driver.h"
 #include "doctor/iommu.h"
+#include "doctor/modfile.h"
+#include "doctor/module.h"
 #include "doctor/nodes.h"
 #include "doctor/pci.h"
 #include "doctor/security.h"
@@ -281,6 +283,98 @@ static void what_asks_for_signed_modules_is_named(void)
 	check_str(why, "kernel parameter module.sig_enforce");
 }
 
+/* The end of a module of @whole bytes with a signature of @sig_len. */
+static enum doctor_signature signature(uint32_t sig_len, uint64_t whole, int at, uint8_t odd)
+{
+	uint8_t tail[DOCTOR_SIGNATURE_TAIL + 1] = {0};
+
+	tail[2] = 2;
+	tail[8] = (uint8_t)(sig_len >> 24);
+	tail[9] = (uint8_t)(sig_len >> 16);
+	tail[10] = (uint8_t)(sig_len >> 8);
+	tail[11] = (uint8_t)sig_len;
+	memcpy(tail + 12, "~Module signature appended~\n", 29);
+	if (at >= 0)
+		tail[at] = odd;
+	return doctor_signature_parse(tail, DOCTOR_SIGNATURE_TAIL, whole);
+}
+
+static void signatures_are_told_by_what_ends_the_file(void)
+{
+	check_eq(signature(700, 1000000, -1, 0), DOCTOR_SIGNATURE_THERE);
+	check_eq(signature(1, 42, -1, 0), DOCTOR_SIGNATURE_THERE);
+	check_eq(signature(700, 1000000, DOCTOR_SIGNATURE_TAIL - 1, 0), DOCTOR_SIGNATURE_NONE);
+	check_eq(signature(700, 1000000, 12, '-'), DOCTOR_SIGNATURE_NONE);
+	check_eq(doctor_signature_parse((const uint8_t *)"", 0, 0), DOCTOR_SIGNATURE_NONE);
+	check_eq(doctor_signature_parse((const uint8_t *)"~Module signature appended~", 27, 27), DOCTOR_SIGNATURE_NONE);
+}
+
+static void signatures_that_make_no_sense_are_damaged(void)
+{
+	check_eq(signature(0, 1000000, -1, 0), DOCTOR_SIGNATURE_BAD);
+	check_eq(signature(1, 41, -1, 0), DOCTOR_SIGNATURE_BAD);
+	check_eq(signature(0xffffffff, 1000000, -1, 0), DOCTOR_SIGNATURE_BAD);
+	check_eq(signature(700, 39, -1, 0), DOCTOR_SIGNATURE_BAD);
+	for (int i = 0; i < 8; i++)
+		check_eq(signature(700, 1000000, i, 7), DOCTOR_SIGNATURE_BAD);
+	check_eq(doctor_signature_parse((const uint8_t *)"~Module signature appended~\n", 28, 28),
+		 DOCTOR_SIGNATURE_BAD);
+}
+
+static void module_versions_are_two_numbers(void)
+{
+	unsigned int major = 0, minor = 0;
+
+	check_eq(doctor_module_version_parse("2.6", &major, &minor), 0);
+	check_eq(major, 2);
+	check_eq(minor, 6);
+	check_eq(doctor_module_version_parse("2.4.1", &major, &minor), 0);
+	check_eq(minor, 4);
+	check_eq(doctor_module_version_parse("2.6-rc1", &major, &minor), 0);
+	check_eq(doctor_module_version_parse("2.+6", &major, &minor), -EINVAL);
+	check_eq(doctor_module_version_parse("2x.6", &major, &minor), -EINVAL);
+	check_eq(doctor_module_version_parse("", &major, &minor), -EINVAL);
+	check_eq(minor, 6);
+}
+
+static void parameters_of_the_module_are_whole_words_in_their_lines(void)
+{
+	struct doctor_params params;
+
+	doctor_params_parse("Version: 2.6\nBuilt for NVIDIA driver flavor: proprietary\nUse persistent mapping: yes\n"
+			    "dbg_enabled: 0\n",
+			    &params);
+	check_eq(params.flavour, DOCTOR_FLAVOUR_PROPRIETARY);
+	check_eq(params.persistent, 1);
+	doctor_params_parse("Use persistent mapping: no", &params);
+	check_eq(params.flavour, DOCTOR_FLAVOUR_UNKNOWN);
+	check_eq(params.persistent, 0);
+	doctor_params_parse("Use persistent mapping: nobody\nnot Built for NVIDIA driver flavor: opensource\n",
+			    &params);
+	check_eq(params.flavour, DOCTOR_FLAVOUR_UNKNOWN);
+	check_eq(params.persistent, -1);
+	doctor_params_parse("Use persistent mapping:", &params);
+	check_eq(params.persistent, -1);
+	doctor_params_parse("", &params);
+	check_eq(params.persistent, -1);
+}
+
+static void taint_letters_that_do_not_fit_are_left_out(void)
+{
+	char words[24];
+
+	doctor_taint_words("OE", words, sizeof(words));
+	check_str(words, "out of tree, unsigned");
+	doctor_taint_words("OEP", words, sizeof(words));
+	check_str(words, "out of tree, unsigned");
+	doctor_taint_words("XZ", words, sizeof(words));
+	check_str(words, "X, Z");
+	doctor_taint_words("x", words, sizeof(words));
+	check_str(words, "");
+	doctor_taint_words("", words, 1);
+	check_str(words, "");
+}
+
 #define TEST(name)                                                                                                     \
 	{                                                                                                              \
 #name, name                                                                                            \
@@ -303,6 +397,11 @@ static const struct tap_test tests[] = {
 	TEST(secure_boot_is_one_byte_behind_its_attributes),
 	TEST(the_end_of_a_file_is_read_and_its_size_told),
 	TEST(what_asks_for_signed_modules_is_named),
+	TEST(signatures_are_told_by_what_ends_the_file),
+	TEST(signatures_that_make_no_sense_are_damaged),
+	TEST(module_versions_are_two_numbers),
+	TEST(parameters_of_the_module_are_whole_words_in_their_lines),
+	TEST(taint_letters_that_do_not_fit_are_left_out),
 };
 
 TAP_MAIN(tests)

@@ -10,12 +10,11 @@ static const struct {
 	const char *name;
 	void (*run)(struct doctor *doctor);
 } checks[] = {
-	{"driver", doctor_check_driver},      {"gpu", doctor_check_gpus},
-	{"node", doctor_check_nodes},	      {"container", doctor_check_container},
-	{"provider", doctor_check_providers}, {"pin", doctor_check_trial},
-	{"bar1", doctor_check_bar1},	      {"pcie", doctor_check_pcie},
-	{"numa", doctor_check_numa},	      {"iommu", doctor_check_iommu},
-	{"limit", doctor_check_limits},	      {"security", doctor_check_security},
+	{"driver", doctor_check_driver},       {"gpu", doctor_check_gpus},	     {"node", doctor_check_nodes},
+	{"container", doctor_check_container}, {"provider", doctor_check_providers}, {"module", doctor_check_module},
+	{"pin", doctor_check_trial},	       {"bar1", doctor_check_bar1},	     {"pcie", doctor_check_pcie},
+	{"numa", doctor_check_numa},	       {"iommu", doctor_check_iommu},	     {"limit", doctor_check_limits},
+	{"security", doctor_check_security},
 };
 
 void doctor_add(struct doctor *doctor, enum doctor_status status, const char *subject, const char *cure,

@@ -120,6 +120,7 @@ void doctor_check_gpus(struct doctor *doctor);
 void doctor_check_nodes(struct doctor *doctor);
 void doctor_check_container(struct doctor *doctor);
 void doctor_check_providers(struct doctor *doctor);
+void doctor_check_module(struct doctor *doctor);
 void doctor_check_trial(struct doctor *doctor);
 void doctor_check_bar1(struct doctor *doctor);
 void doctor_check_pcie(struct doctor *doctor);
@@ -127,6 +128,10 @@ void doctor_check_numa(struct doctor *doctor);
 void doctor_check_iommu(struct doctor *doctor);
 void doctor_check_limits(struct doctor *doctor);
 void doctor_check_security(struct doctor *doctor);
+
+/* The rows of check module while gdrdrv is loaded, and while it is not. */
+void doctor_module_live(struct doctor *doctor);
+void doctor_module_absent(struct doctor *doctor);
 
 /* The rows of check pcie for a device, whether CUDA finds it or not. */
 void doctor_pcie_gpu(struct doctor *doctor, const char *subject, const char *bus_id);
