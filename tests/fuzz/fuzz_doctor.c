@@ -4,6 +4,7 @@
 
 #include "common/cpulist.h"
 #include "doctor/container.h"
+#include "doctor/devnum.h"
 #include "doctor/driver.h"
 #include "doctor/iommu.h"
 #include "doctor/modfile.h"
@@ -33,11 +34,22 @@ static void try_texts(const char *text)
 
 static void try_module(const char *text)
 {
+	static const char devices[] = "Character devices:\n";
+	struct doctor_devnum num = {0, 0};
 	struct doctor_params params;
 	unsigned int major = 0, minor = 0;
-	char words[24];
+	char words[24], *list = malloc(strlen(devices) + strlen(text) + 1);
 	int ret;
 
+	ret = doctor_devnum_parse(text, &num);
+	must(ret ? !num.major && !num.minor : num.major < 4096 && num.minor < 1 << 20);
+	must(list);
+	strcpy(stpcpy(list, devices), text);
+	ret = doctor_devnum_major(list, "gdrdrv");
+	must(ret < 0 || (ret < 4096 && strstr(text, "gdrdrv")));
+	free(list);
+	ret = doctor_devnum_major(text, "gdrdrv");
+	must(ret < 0 || (ret < 4096 && strstr(text, "gdrdrv")));
 	doctor_params_parse(text, &params);
 	must(*doctor_flavour_name(params.flavour));
 	must(params.persistent >= -1 && params.persistent <= 1);

@@ -9,8 +9,12 @@
 #define LIBDIR	"/lib/modules/" RELEASE "/"
 #define FILE_KO LIBDIR "updates/dkms/gdrdrv.ko"
 #define DKMS	"/var/lib/dkms/barlane-gdrdrv/"
+#define NODE	"/dev/gdrdrv"
 #define BOOT	"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 #define MARKER	"~Module signature appended~\n"
+
+/* /dev/null, which stands for the node: a test need not be root to link to it. */
+#define NULL_NUMBER "1:3\n"
 
 static void begin_kernel(void)
 {
@@ -365,6 +369,94 @@ static void a_stand_in_has_no_modules(void)
 	check_only(DOCTOR_INFO, "\"emulated GPU\": no module of this machine is asked");
 }
 
+static void the_node_must_have_the_number_of_the_module(void)
+{
+	static const struct {
+		const char *path, *text;
+		const char *wrong; /* what the row has where it does not match */
+	} cases[] = {
+		{"/sys/class/gdrdrv/gdrdrv/dev", NULL_NUMBER, NULL},
+		{"/sys/class/gdrdrv/gdrdrv/dev", "240:0\n", "1:3, but the module's is 240:0"},
+		{"/sys/class/misc/gdrdrv/dev", "10:123\n", "the module's is 10:123"},
+		{"/proc/devices", "Character devices:\n  1 mem\n240 gdrdrv\n\nBlock devices:\n", "is 240:0"},
+		{"/proc/devices", "garbage", NULL},
+		{"/sys/class/gdrdrv/gdrdrv/dev", "banana", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin_loaded("2.6\n");
+		fake_tree_link(NODE, "/dev/null");
+		fake_tree_text(cases[i].path, cases[i].text);
+		doctor_check_module_node(&doctor);
+		check_eq(doctor.nr, 1);
+		check_eq(doctor.rows[0].status, cases[i].wrong ? DOCTOR_WARN : DOCTOR_OK);
+		check_has(doctor.rows[0].text, cases[i].wrong ? cases[i].wrong : "mode 666");
+		check_cures();
+	}
+	check_has(row(NODE)->text, "opens");
+}
+
+static void a_node_that_is_missing_is_made_by_its_number(void)
+{
+	begin_loaded("2.6\n");
+	fake_tree_text("/proc/devices", "Character devices:\n  1 mem\n237 gdrdrv\n\nBlock devices:\n");
+	doctor_check_module_node(&doctor);
+	check_eq(row(NODE)->status, DOCTOR_WARN);
+	check_has(row(NODE)->cure, "mknod -m 666 /dev/gdrdrv c 237 0");
+	begin_loaded("2.6\n");
+	doctor_check_module_node(&doctor);
+	check_has(row("although the module is loaded")->cure, "load the module again");
+	begin();
+	doctor_check_module_node(&doctor);
+	check_eq(row("does not exist; only provider gdrdrv")->status, DOCTOR_INFO);
+}
+
+static void a_node_without_a_module_is_left_over(void)
+{
+	static const int errors[] = {ENXIO, ENODEV};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		begin();
+		fake_tree_link(NODE, "/dev/null");
+		refused = errors[i];
+		doctor.tree.open = refuse;
+		doctor_check_module_node(&doctor);
+		check_eq(row("is left over")->status, DOCTOR_INFO);
+	}
+	begin(); /* where the module is hidden it still counts that the node opens */
+	fake_tree_link(NODE, "/dev/null");
+	doctor_check_module_node(&doctor);
+	check_eq(row(NODE)->status, DOCTOR_OK);
+}
+
+static void a_node_that_is_a_file_is_warned_of(void)
+{
+	begin_loaded("2.6\n");
+	fake_tree_text(NODE, "a file");
+	doctor_check_module_node(&doctor);
+	check_eq(row("is no character device")->status, DOCTOR_WARN);
+	check_cures();
+}
+
+static void a_node_that_does_not_open_says_why_and_is_no_failure(void)
+{
+	static const struct {
+		int err;
+		const char *cure;
+	} cases[] = {{EACCES, "node_mode=0666"}, {EPERM, "--device /dev/gdrdrv"}, {EMFILE, "ulimit"}, {ENXIO, "dmesg"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin_loaded("2.6\n");
+		fake_tree_link(NODE, "/dev/null");
+		refused = cases[i].err;
+		doctor.tree.open = refuse;
+		doctor_check_module_node(&doctor);
+		check_eq(row(NODE)->status, DOCTOR_WARN);
+		check_has(row(NODE)->text, strerror(cases[i].err));
+		check_has(row(NODE)->cure, cases[i].cure);
+	}
+}
+
 #define TEST(name)                                                                                                     \
 	{                                                                                                              \
 #name, name                                                                                            \
@@ -389,6 +481,11 @@ static const struct tap_test tests[] = {
 	TEST(dkms_without_a_build_for_this_kernel_names_autoinstall),
 	TEST(the_other_states_of_dkms_are_told_apart),
 	TEST(a_stand_in_has_no_modules),
+	TEST(the_node_must_have_the_number_of_the_module),
+	TEST(a_node_that_is_missing_is_made_by_its_number),
+	TEST(a_node_without_a_module_is_left_over),
+	TEST(a_node_that_is_a_file_is_warned_of),
+	TEST(a_node_that_does_not_open_says_why_and_is_no_failure),
 };
 
 TAP_MAIN(tests)

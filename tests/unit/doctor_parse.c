@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Texts and bytes of the kernel as "barlane doctor" understands them, right ones and wrong ones. */
 #include "doctor/container.h"
+#include "doctor/devnum.h"
 #include "doctor/driver.h"
 #include "doctor/iommu.h"
 #include "doctor/modfile.h"
@@ -321,6 +322,42 @@ static void signatures_that_make_no_sense_are_damaged(void)
 		 DOCTOR_SIGNATURE_BAD);
 }
 
+static void device_numbers_are_two_numbers_in_range(void)
+{
+	static const char *const odd[] = {"",	    ":",      "240",	 "240:",   ":0",	"-1:0",	      "240:-1",
+					  "240: 0", " 240:0", "240:0 x", "4096:0", "0:1048576", "99999999:0", "a:b"};
+	struct doctor_devnum num = {7, 8};
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		check_eq(doctor_devnum_parse(odd[i], &num), -EINVAL);
+	check_eq(num.major, 7);
+	check_eq(num.minor, 8);
+	check_eq(doctor_devnum_parse("240:0\n", &num), 0);
+	check_eq(num.major, 240);
+	check_eq(num.minor, 0);
+	check_eq(doctor_devnum_parse("4095:1048575", &num), 0);
+	check_eq(num.minor, 1048575);
+}
+
+static void major_numbers_are_those_of_character_devices(void)
+{
+	static const char text[] = "Character devices:\n  1 mem\n 10 misc\n237 gdrdrv-old\n238 gdrdrv\n\n"
+				   "Block devices:\n  8 sd\n259 blkext\n";
+
+	check_eq(doctor_devnum_major(text, "gdrdrv"), 238);
+	check_eq(doctor_devnum_major(text, "mem"), 1);
+	check_eq(doctor_devnum_major(text, "sd"), -ENOENT);
+	check_eq(doctor_devnum_major(text, "devices:"), -ENOENT);
+	check_eq(doctor_devnum_major("Character devices:\n238 gdrdrv", "gdrdrv"), 238);
+	check_eq(doctor_devnum_major("Character devices:\n-238 gdrdrv\n", "gdrdrv"), -ENOENT);
+	check_eq(doctor_devnum_major("Character devices:\n99999999238 gdrdrv\n", "gdrdrv"), -ENOENT);
+	check_eq(doctor_devnum_major("Character devices:\n9999 gdrdrv\n", "gdrdrv"), -ENOENT);
+	check_eq(doctor_devnum_major("Character devices:\n238\n", "gdrdrv"), -ENOENT);
+	check_eq(doctor_devnum_major("Character devices:", "gdrdrv"), -ENOENT);
+	check_eq(doctor_devnum_major("238 gdrdrv\n", "gdrdrv"), -ENOENT);
+	check_eq(doctor_devnum_major("", "gdrdrv"), -ENOENT);
+}
+
 static void module_versions_are_two_numbers(void)
 {
 	unsigned int major = 0, minor = 0;
@@ -399,6 +436,8 @@ static const struct tap_test tests[] = {
 	TEST(what_asks_for_signed_modules_is_named),
 	TEST(signatures_are_told_by_what_ends_the_file),
 	TEST(signatures_that_make_no_sense_are_damaged),
+	TEST(device_numbers_are_two_numbers_in_range),
+	TEST(major_numbers_are_those_of_character_devices),
 	TEST(module_versions_are_two_numbers),
 	TEST(parameters_of_the_module_are_whole_words_in_their_lines),
 	TEST(taint_letters_that_do_not_fit_are_left_out),

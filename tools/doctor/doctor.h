@@ -129,6 +129,9 @@ void doctor_check_iommu(struct doctor *doctor);
 void doctor_check_limits(struct doctor *doctor);
 void doctor_check_security(struct doctor *doctor);
 
+/* The row of check node for /dev/gdrdrv. */
+void doctor_check_module_node(struct doctor *doctor);
+
 /* The rows of check module while gdrdrv is loaded, and while it is not. */
 void doctor_module_live(struct doctor *doctor);
 void doctor_module_absent(struct doctor *doctor);

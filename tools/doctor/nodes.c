@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Device nodes: there, of the right kind, and open to this process. */
+/* Device nodes of the GPU driver: there, of the right kind, and open to this process. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,19 +30,8 @@ int doctor_minor_parse(const char *text, unsigned int *minor_p)
 	return 0;
 }
 
-static void add_absent(struct doctor *doctor, const char *path, bool needed)
-{
-	if (!needed)
-		doctor_add(doctor, DOCTOR_INFO, path, NULL, "does not exist; only provider gdrdrv needs it");
-	else
-		doctor_add(doctor, DOCTOR_FAIL, path,
-			   "on the machine run nvidia-modprobe -u -c=0 or nvidia-smi once; in a "
-			   "container pass the node on (--gpus all, or --device)",
-			   "does not exist");
-}
-
 /* A stand-in has no inode: what counts is whether it opens. */
-static void check_node(struct doctor *doctor, const char *path, bool needed)
+static void check_node(struct doctor *doctor, const char *path)
 {
 	char mode[64] = "stand-in";
 	struct stat st;
@@ -60,16 +49,19 @@ static void check_node(struct doctor *doctor, const char *path, bool needed)
 	if (!ret)
 		ret = tool_tree_try(&doctor->tree, O_RDWR, path);
 	if (ret == -ENOENT)
-		add_absent(doctor, path, needed);
+		doctor_add(doctor, DOCTOR_FAIL, path,
+			   "on the machine run nvidia-modprobe -u -c=0 or nvidia-smi once; in a "
+			   "container pass the node on (--gpus all, or --device)",
+			   "does not exist");
 	else if (ret == -EACCES || ret == -EPERM)
-		doctor_add(doctor, needed ? DOCTOR_FAIL : DOCTOR_WARN, path,
+		doctor_add(doctor, DOCTOR_FAIL, path,
 			   ret == -EPERM ? "the container's device list must allow it to be read and written (--gpus "
 					   "all, or --device)"
 					 : "chmod 666 the node, or run as a member of its group (driver option "
 					   "NVreg_DeviceFileMode)",
 			   "%s: cannot be opened by user %u: %s", mode, geteuid(), strerror(-ret));
 	else if (ret)
-		doctor_add(doctor, needed ? DOCTOR_FAIL : DOCTOR_WARN, path,
+		doctor_add(doctor, DOCTOR_FAIL, path,
 			   ret == -EMFILE ? "raise the limit of open files (ulimit -n)"
 					  : "load the driver again; dmesg says why the GPU does not answer",
 			   "%s: cannot be opened: %s", mode, strerror(-ret));
@@ -93,15 +85,15 @@ static void check_gpu_node(struct doctor *doctor, const struct doctor_gpu *gpu)
 		return;
 	}
 	snprintf(path, sizeof(path), "/dev/nvidia%u", minor);
-	check_node(doctor, path, true);
+	check_node(doctor, path);
 }
 
 void doctor_check_nodes(struct doctor *doctor)
 {
-	check_node(doctor, "/dev/nvidiactl", true);
+	check_node(doctor, "/dev/nvidiactl");
 	if (!doctor->standin)
-		check_node(doctor, "/dev/nvidia-uvm", true);
+		check_node(doctor, "/dev/nvidia-uvm");
 	for (int i = 0; i < doctor->nr_gpus; i++)
 		check_gpu_node(doctor, &doctor->gpus[i]);
-	check_node(doctor, "/dev/gdrdrv", false);
+	doctor_check_module_node(doctor);
 }
