@@ -68,7 +68,7 @@ static bool page_is_intact(const void __iomem *io, u64 pos)
 	for (unsigned int off = 0; off < BL_CARD_PAGE_SIZE; off += sizeof(line)) {
 		const u8 *bad;
 
-		memcpy_fromio(line, io + off, sizeof(line));
+		memcpy_fromio(line, (const u8 __iomem *)io + off, sizeof(line));
 		bad = memchr_inv(line, BL_CARD_POISON, sizeof(line));
 		if (!bad)
 			continue;
