@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Bytes that are taken as a device writes them: nothing too early, nothing twice, nothing beside them. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 
 #include "copy/arrive.h"
@@ -116,7 +117,7 @@ static void a_word_that_is_the_mark_is_left_to_the_report(void)
 	}
 }
 
-static _Atomic(unsigned int) rounds_asked, rounds_done;
+static unsigned int rounds_asked, rounds_done;
 
 /* A device: words in an order of its own. */
 static void *device(void *arg)
