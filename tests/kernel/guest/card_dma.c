@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The card's memory as a device reaches it: through nvidia_p2p_dma_map_pages(), and through a dma-buf. */
 #include "card.h"
+#include "engine.h"
 #include "host.h"
 #include "tap.h"
 
@@ -9,56 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EDU "/sys/kernel/debug/bl_edu/"
-
 static int card, client;
 static bool translated;
 static struct p2ptest_dma edu; /* PCI address of the DMA engine */
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t nr = fd < 0 ? -1 : write(fd, text, strlen(text));
-	int ret = nr < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
-static int write_number(const char *path, uint64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return write_text(path, text);
-}
-
-/* Let the engine write @len bytes of its memory, which is zero, or read them. */
-static int engine(const char *way, uint64_t addr, uint64_t len)
-{
-	int ret = write_number(EDU "bus_addr", addr);
-
-	if (!ret)
-		ret = write_number(EDU "len", len);
-	return ret ? ret : write_text(EDU "run", way);
-}
-
-static int find_engine(void)
-{
-	FILE *list = popen("for f in /sys/bus/pci/devices/*; do grep -qi 0x11e8 $f/device && basename $f; done", "r");
-	unsigned int domain, bus, slot, function;
-	int nr;
-
-	if (!list)
-		return -errno;
-	nr = fscanf(list, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
-	pclose(list);
-	edu.domain = domain;
-	edu.bus = bus;
-	edu.devfn = slot << 3 | function;
-	return nr == 4 ? 0 : -ENODEV;
-}
 
 static void loads(void)
 {
@@ -66,7 +20,7 @@ static void loads(void)
 
 	check(iommu);
 	translated = !strcmp(iommu, "on");
-	check_eq(find_engine(), 0);
+	check_eq(engine_find(&edu), 0);
 	check_eq(module_load("bl_edu"), 0);
 	check_eq(module_load("bl_p2ptest"), 0);
 	check_eq(module_load("bl_card"), 0);
@@ -91,8 +45,8 @@ static void engine_reaches_pinned_pages(void)
 	check_eq(dma.addr == get.pa, !translated);
 	check_eq(counters(card, false).dma_maps, 1);
 	check(host_ask("fill", object.off + GPU_PAGE, 64, "beef"));
-	check_eq(engine("in", dma.addr, 64), 0);
-	check_eq(engine("out", dma.addr + 4096, 64), 0);
+	check_eq(engine_run("in", dma.addr, 64), 0);
+	check_eq(engine_run("out", dma.addr + 4096, 64), 0);
 	check(host_ask("check", object.off + GPU_PAGE + 4096, 64, "beef"));
 	check(host_ask("check", object.off + GPU_PAGE + 4096 + 64, 4096, "11"));
 	check_eq(request(client, P2PTEST_IOC_DMA_UNMAP, NULL), 0);
@@ -116,7 +70,7 @@ static void mapping_goes_with_the_table(void)
 	/* the engine is not told, and writes: without IOMMU it gets there, and is found out */
 	if (translated)
 		puts("# host: expect DMAR:.*fault");
-	check_eq(engine("out", dma.addr + 7 * GPU_PAGE, 16), 0);
+	check_eq(engine_run("out", dma.addr + 7 * GPU_PAGE, 16), 0);
 	check_eq(counters(card, true).late_writes, late + !translated);
 	check_eq(client_put(client, 0, 0, object.va), 0);
 	/* the table is gone, so nothing can be mapped */
@@ -164,14 +118,14 @@ static void dmabuf_reaches_a_device(void)
 	check_eq(request(client, P2PTEST_IOC_IMPORT, &dma), 0);
 	check_eq(dma.entries, 1);
 	check(host_ask("fill", object.off + 4096, 32, "abcd"));
-	check_eq(engine("in", dma.addr, 32), 0);
-	check_eq(engine("out", dma.addr + 100, 32), 0);
+	check_eq(engine_run("in", dma.addr, 32), 0);
+	check_eq(engine_run("out", dma.addr + 100, 32), 0);
 	check(host_ask("check", object.off + 4096 + 100, 32, "abcd"));
 	/* the memory stays as long as somebody has the dma-buf */
 	close(dma.fd);
 	check_eq(object_free(card, &object), 0);
 	check_eq(counters(card, false).used, BLOCK);
-	check_eq(engine("out", dma.addr + 200, 32), 0);
+	check_eq(engine_run("out", dma.addr + 200, 32), 0);
 	check(host_ask("check", object.off + 4096 + 200, 32, "abcd"));
 	check_eq(request(client, P2PTEST_IOC_DROP, NULL), 0);
 	check_eq(counters(card, true).used, 0);
