@@ -55,6 +55,97 @@ static void engine_reaches_pinned_pages(void)
 	check_eq(object_free(card, &object), 0);
 }
 
+/* Pages that are neighbours in memory need not be that for a device. */
+static void every_page_has_its_address(void)
+{
+	struct p2ptest_dma dma = edu;
+	struct p2ptest_addr to = { .slot = 0 };
+	struct object object;
+
+	check_eq(object_bound(card, BLOCK, &object), 0);
+	check(host_ask("fill", object.off, BLOCK, "44"));
+	check(host_ask("fill", object.off, 16, "5a"));
+	check_eq(client_get(client, 0, 0, object.va, 8 * GPU_PAGE), 0);
+	check_eq(request(client, P2PTEST_IOC_DMA_ADDR, &to), -EINVAL);
+	check_eq(request(client, P2PTEST_IOC_DMA_MAP, &dma), 0);
+	check_eq(engine_run("in", dma.addr, 16), 0);
+	for (to.entry = 1; to.entry < 8; to.entry++) {
+		check_eq(request(client, P2PTEST_IOC_DMA_ADDR, &to), 0);
+		if (!translated)
+			check_eq(to.addr, dma.addr + to.entry * GPU_PAGE);
+		check_eq(engine_run("out", to.addr + to.entry * 256, 16), 0);
+		check(host_ask("check", object.off + to.entry * (GPU_PAGE + 256), 16, "5a"));
+	}
+	check_eq(request(client, P2PTEST_IOC_DMA_ADDR, &to), -EINVAL);
+	check_eq(client_put(client, 0, 0, object.va), 0);
+	check_eq(object_free(card, &object), 0);
+}
+
+/* What a program calls the memory is nothing to a device. */
+static void gpu_address_is_no_bus_address(void)
+{
+	struct p2ptest_dma dma = edu;
+	struct object object;
+
+	check_eq(object_bound(card, BLOCK, &object), 0);
+	check(host_ask("fill", object.off, BLOCK, "33"));
+	check(host_ask("fill", object.off, 16, "77"));
+	check_eq(client_get(client, 0, 0, object.va, BLOCK), 0);
+	check_eq(request(client, P2PTEST_IOC_DMA_MAP, &dma), 0);
+	check(dma.addr != object.va);
+	check_eq(engine_run("in", dma.addr, 16), 0);
+	if (translated)
+		puts("# host: expect DMAR:.*fault");
+	check_eq(engine_run("out", object.va + GPU_PAGE, 16), 0);
+	check(host_ask("check", object.off + 16, BLOCK - 16, "33"));
+	check_eq(engine_run("out", dma.addr + 4096, 16), 0);
+	check(host_ask("check", object.off + 4096, 16, "77"));
+	check_eq(client_put(client, 0, 0, object.va), 0);
+	check_eq(object_free(card, &object), 0);
+}
+
+/* Offset of an extended capability of the device at @path in sysfs, 0 for none. */
+static unsigned int extended_capability(const char *path, unsigned int id)
+{
+	unsigned int off = 0x100, found = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint32_t header;
+
+	check(fd >= 0);
+	/* at most as many as there is room for; a conventional device's space ends before the first */
+	for (int i = 0; i < 960 && off >= 0x100 && !found; i++) {
+		if (pread(fd, &header, sizeof(header), off) != sizeof(header))
+			break;
+		if (header && (header & 0xffff) == id)
+			found = off;
+		off = header >> 20;
+	}
+	close(fd);
+	return found;
+}
+
+static void nobody_translates_by_itself(void)
+{
+	enum { AER = 0x01, ATS = 0x0f, PRI = 0x13, PASID = 0x1b };
+	char port[96], path[2][96];
+	struct bl_card_info info;
+
+	check_eq(request(card, BL_CARD_IOC_INFO, &info), 0);
+	snprintf(path[0], sizeof(path[0]), "/sys/bus/pci/devices/%04x:%02x:%02x.0/config", info.domain, info.bus,
+		 info.devfn >> 3);
+	snprintf(port, sizeof(port), "/sys/bus/pci/devices/%04x:%02x:%02x.0/../config", info.domain, info.bus,
+		 info.devfn >> 3);
+	snprintf(path[1], sizeof(path[1]), "/sys/bus/pci/devices/%04x:%02x:%02x.0/config", edu.domain, edu.bus,
+		 edu.devfn >> 3);
+	/* the search finds what is there */
+	check(extended_capability(port, AER));
+	for (int i = 0; i < 2; i++) {
+		check_eq(extended_capability(path[i], ATS), 0);
+		check_eq(extended_capability(path[i], PRI), 0);
+		check_eq(extended_capability(path[i], PASID), 0);
+	}
+}
+
 static void mapping_goes_with_the_table(void)
 {
 	struct p2ptest_dma dma = edu, again = edu;
@@ -210,6 +301,9 @@ static void unloads(void)
 static const struct tap_test tests[] = {
 	{ "the modules load", loads },
 	{ "a DMA engine reaches pinned pages", engine_reaches_pinned_pages },
+	{ "every page has an address of its own for an engine", every_page_has_its_address },
+	{ "a GPU address is no address for a DMA engine", gpu_address_is_no_bus_address },
+	{ "neither the card nor the engine has ATS, PRI or PASID", nobody_translates_by_itself },
 	{ "a mapping goes with its page table, and a late DMA is found", mapping_goes_with_the_table },
 	{ "mappings that cannot be are refused", mappings_that_are_refused },
 	{ "a dma-buf reaches a device and keeps the memory", dmabuf_reaches_a_device },

@@ -68,6 +68,7 @@ union any_arg {
 	struct p2ptest_state state;
 	struct p2ptest_write write;
 	struct p2ptest_dma dma;
+	struct p2ptest_addr addr;
 	struct p2ptest_imported imported;
 };
 
@@ -84,6 +85,8 @@ static int serve(struct slot *slot, unsigned int cmd, union any_arg *arg)
 		return p2ptest_write(slot, &arg->write);
 	case P2PTEST_IOC_DMA_MAP:
 		return p2ptest_dma_map(slot, &arg->dma);
+	case P2PTEST_IOC_DMA_ADDR:
+		return p2ptest_dma_addr(slot, &arg->addr);
 	case P2PTEST_IOC_DMA_UNMAP:
 		return p2ptest_dma_unmap(slot);
 	case P2PTEST_IOC_IMPORT:

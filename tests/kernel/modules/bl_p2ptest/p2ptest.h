@@ -59,6 +59,7 @@ int p2ptest_put(struct slot *slot, const struct p2ptest_put *arg);
 int p2ptest_state(struct slot *slot, struct p2ptest_state *arg);
 int p2ptest_write(struct slot *slot, const struct p2ptest_write *arg);
 int p2ptest_dma_map(struct slot *slot, struct p2ptest_dma *arg);
+int p2ptest_dma_addr(struct slot *slot, struct p2ptest_addr *arg);
 int p2ptest_dma_unmap(struct slot *slot);
 void p2ptest_pin_drop(struct slot *slot);
 

@@ -131,6 +131,18 @@ struct p2ptest_imported {
 	__s32 cpu;
 };
 
+/**
+ * struct p2ptest_addr - address of one page of a slot that is mapped for a device
+ * @slot:  the slot
+ * @entry: which page
+ * @addr:  out: its address for the device
+ */
+struct p2ptest_addr {
+	__u32 slot;
+	__u32 entry;
+	__u64 addr;
+};
+
 #define P2PTEST_IOC_GET	      _IOWR(0xbd, 1, struct p2ptest_get)
 #define P2PTEST_IOC_PUT	      _IOW(0xbd, 2, struct p2ptest_put)
 #define P2PTEST_IOC_STATE     _IOWR(0xbd, 3, struct p2ptest_state)
@@ -140,5 +152,6 @@ struct p2ptest_imported {
 #define P2PTEST_IOC_IMPORT    _IOWR(0xbd, 7, struct p2ptest_dma)
 #define P2PTEST_IOC_IMPORTED  _IOWR(0xbd, 8, struct p2ptest_imported)
 #define P2PTEST_IOC_DROP      _IO(0xbd, 9) /* argument: the slot of an import */
+#define P2PTEST_IOC_DMA_ADDR  _IOWR(0xbd, 10, struct p2ptest_addr)
 
 #endif

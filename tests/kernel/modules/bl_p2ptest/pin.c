@@ -176,6 +176,15 @@ int p2ptest_dma_map(struct slot *slot, struct p2ptest_dma *arg)
 	return 0;
 }
 
+/* Not after a callback: the mapping went with the table. */
+int p2ptest_dma_addr(struct slot *slot, struct p2ptest_addr *arg)
+{
+	if (!slot->mapping || atomic_read(&slot->called) || arg->entry >= slot->mapping->entries)
+		return -EINVAL;
+	arg->addr = slot->mapping->dma_addresses[arg->entry];
+	return 0;
+}
+
 int p2ptest_dma_unmap(struct slot *slot)
 {
 	int ret;
