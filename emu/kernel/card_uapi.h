@@ -23,7 +23,7 @@
 /**
  * struct bl_card_info - the card and the address space of this file
  * @size:      bytes of video memory
- * @p2p_token: names this address space to nvidia_p2p_get_pages(); never 0
+ * @p2p_token: names this address space to nvidia_p2p_get_pages(), in its process only; never 0
  * @va_space:  goes with the token; never 0
  * @domain:    PCI address: domain
  * @bus:       bus

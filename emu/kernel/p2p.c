@@ -87,7 +87,7 @@ static int get(const struct bl_pin *want, struct nvidia_p2p_page_table **table_p
 
 /**
  * nvidia_p2p_get_pages() - Pin a range until it is put or its owner frees it
- * @p2p_token:     names an address space; 0: the calling process'
+ * @p2p_token:     names an address space of the calling process; 0: all that it has
  * @va_space:      goes with the token
  * @va:            GPU address, multiple of 64 KiB
  * @length:        bytes, multiple of 64 KiB
@@ -96,7 +96,8 @@ static int get(const struct bl_pin *want, struct nvidia_p2p_page_table **table_p
  * @data:          for the callback
  *
  * Context: may sleep; not from a free callback.
- * Return: 0, or -EINVAL (arguments, token, or not one object's memory), -ENOMEM, -ENODEV (no card).
+ * Return: 0, or -EINVAL (arguments, another process' token, or not one object's memory), -ENOMEM,
+ * -ENODEV (no card).
  */
 int nvidia_p2p_get_pages(u64 p2p_token, u32 va_space, u64 va, u64 length,
 			 struct nvidia_p2p_page_table **table_p, void (*free_callback)(void *data),

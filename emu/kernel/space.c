@@ -152,8 +152,8 @@ int bl_freed(struct bl_space *space, u64 va, u64 len)
 }
 
 /*
- * Without a token an address is the calling process' own. With one it is that address space's,
- * whoever calls: a token is how a kernel thread of a peer's driver names the memory of a process.
+ * An address is the calling process' own. A token only says in which of its address spaces to look:
+ * one that a process got from another, its parent for instance, opens nothing to it.
  */
 struct bl_binding *bl_binding_find(u64 token, u32 va_space, u64 va, u64 len)
 {
@@ -161,7 +161,7 @@ struct bl_binding *bl_binding_find(u64 token, u32 va_space, u64 va, u64 len)
 	struct bl_space *space;
 
 	list_for_each_entry(space, &bl_card->spaces, node) {
-		if (token ? space->token != token : space->owner != task_tgid(current))
+		if (space->owner != task_tgid(current) || (token && space->token != token))
 			continue;
 		if ((token || va_space) && space->va_space != va_space)
 			continue;

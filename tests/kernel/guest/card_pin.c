@@ -166,11 +166,49 @@ static void tokens_are_honoured(void)
 	check_eq(get_with(&others), EINVAL);
 	check_eq(get_with(&mixed), EINVAL);
 	check_eq(get_with(&half), EINVAL);
-	/* an address is its process' own, but a token says whose */
-	check_eq(in_child(get_with, &none), EINVAL);
-	check_eq(in_child(get_with, &right), 0);
-	check_eq(in_child(get_with, &wrong), EINVAL);
 	close(second);
+	check_eq(object_free(card, &object), 0);
+}
+
+/* In a child: memory of its own, at its parent's address, pinned with tokens of either. */
+static int own_or_parents(void *arg)
+{
+	struct token_case want = *(const struct token_case *)arg;
+	struct bl_card_info own;
+	struct object object;
+	int fd = card_open();
+
+	if (fd < 0 || request(fd, BL_CARD_IOC_INFO, &own) || object_new(fd, BLOCK, &object) ||
+	    object_bind(fd, &object, want.va))
+		return 1;
+	if (get_with(&want) != EINVAL)
+		return 2;
+	want.token = own.p2p_token;
+	want.va_space = own.va_space;
+	if (get_with(&want))
+		return 3;
+	return 0;
+}
+
+static void tokens_open_nothing_to_a_child(void)
+{
+	uint64_t before = counters(card, false).gets;
+	struct object object;
+
+	check_eq(object_bound(card, BLOCK, &object), 0);
+	struct token_case none = { 0, object.va, 0 }, right = { info.p2p_token, object.va, info.va_space };
+	struct token_case wrong = { info.p2p_token + 100, object.va, info.va_space };
+
+	check_eq(in_child(get_with, &none), EINVAL);
+	check_eq(in_child(get_with, &right), EINVAL);
+	check_eq(in_child(get_with, &wrong), EINVAL);
+	check_eq(counters(card, false).gets, before);
+	check_eq(counters(card, false).pins, 0);
+	/* nor when it has an address space, and memory at that address */
+	check_eq(in_child(own_or_parents, &right), 0);
+	check_eq(counters(card, false).gets, before + 1);
+	/* and its parent still can */
+	check_eq(get_with(&right), 0);
 	check_eq(object_free(card, &object), 0);
 }
 
@@ -464,6 +502,7 @@ static const struct tap_test tests[] = {
 	{ "versions, page sizes and flags of tables can be chosen", versions_can_be_chosen },
 	{ "ranges are checked", ranges_are_checked },
 	{ "tokens are honoured", tokens_are_honoured },
+	{ "a parent's tokens open nothing to its child", tokens_open_nothing_to_a_child },
 	{ "a free calls back once", free_calls_back_once },
 	{ "freeing a part calls back whom it touches", parts_call_back_whom_they_touch },
 	{ "a put in the callback is refused and counted", put_in_callback_is_refused },
