@@ -8,6 +8,8 @@ export PATH=$PATH:/usr/sbin:/sbin
 lab_script=${0##*/}
 # shellcheck disable=SC2034 # who sources this reads it
 lab_iommus='off on pt'
+# gdrcopy_sanity needs as much
+lab_card_size=${BARLANE_CARD_SIZE:-256M}
 
 lab_die() {
 	printf '%s: %s\n' "$lab_script" "$*" >&2
@@ -43,7 +45,7 @@ lab_prepare() {
 	"$root/tests/kernel/initramfs" "$version" "$build" "$modules/modules" "$work/initramfs.cpio" || return
 	# sparse: only what is touched costs memory or disk
 	rm -f "$work/card.bin" "$work/nvme.img"
-	truncate -s "$(lab_bytes "${BARLANE_CARD_SIZE:-64M}")" "$work/card.bin" && truncate -s 256M "$work/nvme.img"
+	truncate -s "$(lab_bytes "$lab_card_size")" "$work/card.bin" && truncate -s 256M "$work/nvme.img"
 }
 
 # lab_machine VERSION IOMMU WORK COMMAND-LINE: sets the array machine to the command of the emulator, but for the serial
@@ -70,7 +72,7 @@ lab_machine() {
 		-device x3130-upstream,id=up0,bus=rp0
 		-device xio3130-downstream,id=dp0,bus=up0,chassis=2,slot=2
 		-device xio3130-downstream,id=dp1,bus=up0,chassis=3,slot=3
-		-object "memory-backend-file,id=vram,mem-path=$work/card.bin,size=$(lab_bytes "${BARLANE_CARD_SIZE:-64M}"),share=on"
+		-object "memory-backend-file,id=vram,mem-path=$work/card.bin,size=$(lab_bytes "$lab_card_size"),share=on"
 		-device ivshmem-plain,id=card,memdev=vram,bus=dp0
 		-drive "if=none,id=nv0,file=$work/nvme.img,format=raw" -device nvme,serial=lab0,drive=nv0,bus=dp1
 		-device pcie-root-port,id=rp1,chassis=4,slot=4,bus=pcie.0,addr=5

@@ -58,6 +58,15 @@ tap_skip() {
 	echo "ok $tap_nr - $1 # SKIP $2"
 }
 
+# long_tests: all, some or none, by how much time the guest has
+long_tests() {
+	case $LAB_KERNEL/$LAB_IOMMU in
+	6.1/off | 6.12/on) echo all ;;
+	*-debug/*) echo some ;;
+	*) echo none ;;
+	esac
+}
+
 finish() {
 	[ $tap_failures = 0 ]
 	exit $?
