@@ -126,7 +126,7 @@ static int pin_by_numbers(void *arg)
 	return -request(client, P2PTEST_IOC_GET, arg);
 }
 
-/* The engine's side is another process: it has a pointer, a length and two numbers, and nothing of CUDA's. */
+/* The engine's side has a pointer, a length and two numbers, and nothing of CUDA's. */
 static void device_reaches_memory_by_pointer_and_tokens(void)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
@@ -140,7 +140,9 @@ static void device_reaches_memory_by_pointer_and_tokens(void)
 	check_eq(cuPointerGetAttribute(&tokens, CU_POINTER_ATTRIBUTE_P2P_TOKENS, ptr), CUDA_SUCCESS);
 	get.token = tokens.p2pToken;
 	get.va_space = tokens.vaSpaceToken;
-	check_eq(in_child(pin_by_numbers, &get), 0);
+	/* tokens choose among the spaces of the caller, and open nobody else's */
+	check_eq(in_child(pin_by_numbers, &get), EINVAL);
+	check_eq(pin_by_numbers(&get), 0);
 	check_eq(request(client, P2PTEST_IOC_DMA_MAP, &dma), 0);
 	check(dma.addr != ptr);
 	memset(bytes, 0xe7, sizeof(bytes));
