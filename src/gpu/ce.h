@@ -175,6 +175,9 @@ void bl_ce_forget(void);
  */
 int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy);
 
+/* Of it, the copies of ordinary host memory, see ce_staged.c. */
+int bl_ce_move_staged(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy);
+
 /* Whether a copy is watched arriving, and so needs @land. */
 bool bl_ce_lands(const struct bl_ce_copy *copy);
 

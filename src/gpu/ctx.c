@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "copy/helper.h"
 #include "gpu/batch.h"
 #include "gpu/engine.h"
 #include "gpu/push.h"
@@ -44,6 +45,7 @@ void bl_core_forget(void)
 	bl_ce_forget();
 	bl_engine_forget();
 	bl_batch_forget();
+	bl_helper_forget();
 }
 
 struct bl_ctx *bl_ctx_get(bl_ctx_t id)
