@@ -16,13 +16,24 @@ static_assert(sizeof(struct gdrdrv_req_mapping_type) == 16);
 static_assert(sizeof(struct gdrdrv_get_version) == 8);
 static_assert(sizeof(struct gdrdrv_pin_dmabuf) == 40);
 
-static struct bl_pin *find(struct bl_file *file, u64 handle, const char *what)
-{
-	struct bl_pin *pin = bl_handle_get(file, handle);
+/* fetch() */
+static_assert(offsetof(struct gdrdrv_get_cb_flag, handle) == 0);
+static_assert(offsetof(struct gdrdrv_get_info, handle) == 0);
+static_assert(offsetof(struct gdrdrv_req_mapping_type, handle) == 0);
 
-	if (!pin)
-		refuse(EINVAL, "%s: no handle 0x%llx", what, handle);
-	return pin;
+/*
+ * The argument of a request that begins with a handle, and the pin of that handle with a reference for the caller; or an
+ * ERR_PTR.
+ */
+static struct bl_pin *fetch(struct bl_file *file, void *arg, size_t size, const void __user *uarg, const char *what)
+{
+	const u64 *handle = arg;
+	struct bl_pin *pin;
+
+	if (copy_from_user(arg, uarg, size))
+		return ERR_PTR(-EFAULT);
+	pin = bl_handle_get(file, *handle);
+	return pin ? pin : ERR_PTR(refuse(EINVAL, "%s: no handle 0x%llx", what, *handle));
 }
 
 /* User space that cannot be told the handle has no pin. */
@@ -128,11 +139,9 @@ static int get_cb_flag(struct bl_file *file, void __user *uarg)
 	struct gdrdrv_get_cb_flag arg;
 	struct bl_pin *pin;
 
-	if (copy_from_user(&arg, uarg, sizeof(arg)))
-		return -EFAULT;
-	pin = find(file, arg.handle, "callback flag");
-	if (!pin)
-		return -EINVAL;
+	pin = fetch(file, &arg, sizeof(arg), uarg, "callback flag");
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
 	mutex_lock(&pin->lock);
 	arg.flag = pin->freed;
 	mutex_unlock(&pin->lock);
@@ -146,11 +155,9 @@ static int get_info(struct bl_file *file, void __user *uarg, bool v2)
 	struct bl_pin *pin;
 	u32 type;
 
-	if (copy_from_user(&arg, uarg, sizeof(arg)))
-		return -EFAULT;
-	pin = find(file, arg.handle, "info");
-	if (!pin)
-		return -EINVAL;
+	pin = fetch(file, &arg, sizeof(arg), uarg, "info");
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
 	mutex_lock(&pin->lock);
 	type = pin->type;
 	mutex_unlock(&pin->lock);
@@ -222,11 +229,9 @@ static int req_mapping_type(struct bl_file *file, void __user *uarg)
 	struct bl_pin *pin;
 	int ret;
 
-	if (copy_from_user(&arg, uarg, sizeof(arg)))
-		return -EFAULT;
-	pin = find(file, arg.handle, "mapping type");
-	if (!pin)
-		return -EINVAL;
+	pin = fetch(file, &arg, sizeof(arg), uarg, "mapping type");
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
 	mutex_lock(&pin->lock);
 	ret = request_type(pin, arg.mapping_type);
 	mutex_unlock(&pin->lock);
