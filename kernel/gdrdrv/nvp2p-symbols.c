@@ -33,22 +33,34 @@ static void put_symbols(void)
 	symbols = (struct bl_nvp2p){ 0 };
 }
 
-static int get_symbols(void)
+static bool get_persistent(void)
+{
+	symbols.get_pages_persistent = symbol_get(nvidia_p2p_get_pages_persistent);
+	symbols.put_pages_persistent = symbol_get(nvidia_p2p_put_pages_persistent);
+	return symbols.get_pages_persistent && symbols.put_pages_persistent;
+}
+
+static bool get_callback(void)
 {
 	symbols.get_pages = symbol_get(nvidia_p2p_get_pages);
 	symbols.put_pages = symbol_get(nvidia_p2p_put_pages);
 	symbols.free_page_table = symbol_get(nvidia_p2p_free_page_table);
-	if (!symbols.get_pages || !symbols.put_pages || !symbols.free_page_table) {
+	return symbols.get_pages && symbols.put_pages && symbols.free_page_table;
+}
+
+/* Only what pins will call: each look-up searches the kernel and all modules, and a pin that is alone waits for them. */
+static int get_symbols(void)
+{
+	if (bl_use_persistent) {
+		if (get_persistent())
+			return 0;
+		put_symbols();
+	}
+	if (!get_callback()) {
 		put_symbols();
 		return -ENODEV;
 	}
-	symbols.get_pages_persistent = symbol_get(nvidia_p2p_get_pages_persistent);
-	symbols.put_pages_persistent = symbol_get(nvidia_p2p_put_pages_persistent);
-	if (!symbols.put_pages_persistent && symbols.get_pages_persistent) {
-		symbol_put(nvidia_p2p_get_pages_persistent);
-		symbols.get_pages_persistent = NULL;
-	}
-	if (!symbols.get_pages_persistent)
+	if (bl_use_persistent)
 		symbols.cap = symbol_get(nvidia_p2p_cap_persistent_pages);
 	return 0;
 }

@@ -8,11 +8,11 @@
 #include "nv_p2p.h"
 
 /**
- * struct bl_nvp2p - functions of the GPU driver; those that may be missing are NULL
- * @get_pages:            always there
- * @put_pages:            always there
- * @free_page_table:      always there
- * @get_pages_persistent: with @put_pages_persistent, or not at all
+ * struct bl_nvp2p - functions of the GPU driver; at least one of the two sets is there, and what is not is NULL
+ * @get_pages:            with the next two: pins that the driver may revoke
+ * @put_pages:            see there
+ * @free_page_table:      see there
+ * @get_pages_persistent: with the next one: pins that stay
  * @put_pages_persistent: see there
  * @cap:                  before those two: whether get_pages takes no callback
  */
