@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
  * dma-bufs of video memory. One holds the storage of its object, as a persistent pin does, until it
- * is closed or revoked; importers with a move_notify are told of that, and what they try to map
+ * is closed or revoked; importers that asked for it are told of that, and what they try to map
  * afterwards is ENODEV.
  */
 #define pr_fmt(fmt) "bl_card: " fmt
@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "bl_card_compat.h"
+#include "bl_compat.h"
 #include "card.h"
 
 #define SEGMENT_MAX (1U << 30) /* the length of a segment has 32 bits */
@@ -217,7 +218,7 @@ static void revoke(struct bl_dmabuf *buf)
 	buf->revoked = true;
 	up_write(&bl_cpu_view);
 	unmap_mapping_range(dmabuf->file->f_mapping, 0, 0, 1);
-	dma_buf_move_notify(dmabuf);
+	bl_dma_buf_invalidate_mappings(dmabuf);
 	dma_resv_unlock(dmabuf->resv);
 }
 

@@ -27,11 +27,13 @@
 #define BL_DEVNODE_DEV struct device
 #endif
 
-/* name of the importer's callback in struct dma_buf_attach_ops, see probe.mk */
+/* name of the importer's callback in struct dma_buf_attach_ops, and of the exporter's call of it; see probe.mk */
 #ifdef BL_HAVE_INVALIDATE_MAPPINGS
-#define bl_invalidate_mappings invalidate_mappings
+#define bl_invalidate_mappings		     invalidate_mappings
+#define bl_dma_buf_invalidate_mappings(dmabuf) dma_buf_invalidate_mappings(dmabuf)
 #else
-#define bl_invalidate_mappings move_notify
+#define bl_invalidate_mappings		     move_notify
+#define bl_dma_buf_invalidate_mappings(dmabuf) dma_buf_move_notify(dmabuf)
 #endif
 
 /* 6.4 dropped the owner */

@@ -4,6 +4,7 @@
 #include <linux/dma-resv.h>
 #include <linux/scatterlist.h>
 
+#include "bl_compat.h"
 #include "p2ptest.h"
 
 static void moved(struct dma_buf_attachment *attach)
@@ -16,7 +17,7 @@ static void moved(struct dma_buf_attachment *attach)
 
 static const struct dma_buf_attach_ops importer_ops = {
 	.allow_peer2peer = true,
-	.move_notify = moved,
+	.bl_invalidate_mappings = moved,
 };
 
 static int map(struct slot *slot)
