@@ -36,6 +36,18 @@ int try_module_unload(const char *name)
 	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
 }
 
+const char *drv_file(void)
+{
+	const char *name = getenv("LAB_GDRDRV");
+
+	return name ? name : "gdrdrv";
+}
+
+bool drv_is_linked(void)
+{
+	return !strcmp(drv_file(), "gdrdrv-link");
+}
+
 /* The machine is left as it was found. */
 static void unload_both(void)
 {
@@ -59,7 +71,7 @@ void drv_reload(const char *parameters)
 		usleep(20000);
 	}
 	check(!ret || ret == -ENOENT);
-	check_eq(try_module_load("gdrdrv", parameters), 0);
+	check_eq(try_module_load(drv_file(), parameters), 0);
 }
 
 int gpu_open(void)

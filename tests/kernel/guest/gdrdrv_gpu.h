@@ -32,8 +32,13 @@ struct gpu_mem {
 	uint32_t handle;
 };
 
-/* Modules: loaded anew with these parameters; the card's is loaded when it is not. */
+/*
+ * Modules: loaded anew with these parameters; the card's is loaded when it is not. LAB_GDRDRV=gdrdrv-link chooses the build
+ * that is linked to the card's driver.
+ */
 void drv_reload(const char *parameters);
+const char *drv_file(void);
+bool drv_is_linked(void);
 int try_module_load(const char *name, const char *parameters);
 int try_module_unload(const char *name);
 
