@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.h - one request, whoever makes it: a call, an entry of a batch, an operation of a stream
+ *
+ * Errors inside of the storage lane are negative: -errno for what the system said, -(5000 + n) for what cuFile has a
+ * code for (enum CUfileOpError). error.h turns them into what each public call returns.
+ */
+#ifndef BL_FILE_IO_H
+#define BL_FILE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "mem.h"
+#include "path.h"
+
+struct bl_file;
+
+/**
+ * struct bl_io - a request under way
+ * @file:   the caller holds a reference
+ * @mem:    the memory side
+ * @len:    bytes wanted
+ * @pos:    offset in the file
+ * @write:  memory to file
+ * @done:   bytes moved so far
+ * @deadline_ns: CLOCK_MONOTONIC, after which it is given up
+ * @path:   who moved the last byte
+ */
+struct bl_io {
+	struct bl_file *file;
+	struct bl_mem mem;
+	size_t len;
+	off_t pos;
+	bool write;
+	size_t done;
+	uint64_t deadline_ns;
+	enum bl_path path;
+};
+
+/**
+ * bl_io_run() - Carry a request out
+ * @file:    file, referenced by the caller for the length of the call
+ * @base:    as passed to cuFileRead(): registered base, any device pointer, or host memory
+ * @len:     bytes
+ * @pos:     offset in the file
+ * @buf_off: offset from @base
+ * @write:   direction
+ *
+ * Checks range and access mode, resolves the memory, lets paths have their turn, counts. Any thread; never holds a lock
+ * while it waits for a device. Needs no current CUDA context, and changes none.
+ * Return: bytes moved (short at the end of the file, or when an error came after some bytes), or a negative error.
+ */
+ssize_t bl_io_run(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, bool write);
+
+#endif

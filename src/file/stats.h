@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* stats.h - counters behind cuFileGetStatsL1/2/3() and barlane stat */
+#ifndef BL_FILE_STATS_H
+#define BL_FILE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "path.h"
+
+/* What is counted ok or in error. */
+enum bl_op {
+	BL_OP_HANDLE_REGISTER,
+	BL_OP_HANDLE_DEREGISTER,
+	BL_OP_BUF_REGISTER,
+	BL_OP_BUF_DEREGISTER,
+	BL_OP_BATCH_SETUP,
+	BL_OP_BATCH_SUBMIT,
+	BL_OP_BATCH_COMPLETE,
+	BL_OP_BATCH_CANCEL,
+	BL_OP_BATCH_DESTROY,
+	BL_OP_BATCH_ENQUEUED,
+	BL_OP_BATCH_PROCESSED,
+	BL_OP_NR,
+};
+
+/* Count an operation; @err: 0 or a negative error. Lock-free. */
+void bl_stats_op(enum bl_op op, int err);
+
+/**
+ * bl_stats_io() - Count a request that has ended
+ * @path:    who moved its last byte
+ * @write:   direction
+ * @result:  bytes or a negative error
+ * @ns:      how long it took
+ * @ordinal: GPU, -1: host memory
+ * @unaligned: offsets or size were no multiples of 4 KiB
+ *
+ * Lock-free; does nothing but two additions when the statistics level is 0 (counters per path are always kept).
+ */
+void bl_stats_io(enum bl_path path, bool write, ssize_t result, uint64_t ns, int ordinal, bool unaligned);
+
+/* The same for entries of a batch. */
+void bl_stats_batch_io(enum bl_path path, bool write, ssize_t result, uint64_t submit_ns, uint64_t complete_ns);
+
+/* Registered bytes changed (BufRegister +, BufDeregister -) on a GPU; @err as bl_stats_op(). */
+void bl_stats_buffer(int ordinal, int64_t bytes, int err);
+
+#endif
