@@ -19,6 +19,8 @@ static const char *const level_names[] = {
 /* -1: BARLANE_LOG not read yet. Reading it twice at once gives the same answer twice. */
 static atomic_int log_level = -1;
 
+static _Atomic(bl_log_sink_fn) log_sink;
+
 /* The reason of the calling thread's last failure. */
 static _Thread_local int reason_code;
 static _Thread_local char reason_text[1024];
@@ -76,8 +78,18 @@ int bl_log_enabled(enum bl_log_level level)
 	return (int)level <= shown;
 }
 
+bl_log_sink_fn bl_log_set_sink(bl_log_sink_fn sink)
+{
+	return atomic_exchange_explicit(&log_sink, sink, memory_order_acq_rel);
+}
+
+const char *bl_log_name(enum bl_log_level level)
+{
+	return level_names[level];
+}
+
 /* One write(2) per message, so that lines of threads and processes do not mix. */
-static void emit(enum bl_log_level level, const char *text)
+void bl_log_stderr(enum bl_log_level level, const char *text)
 {
 	char line[1200];
 	int len = snprintf(line, sizeof(line), "barlane: %s: %s\n", level_names[level], text);
@@ -90,6 +102,16 @@ static void emit(enum bl_log_level level, const char *text)
 	}
 	if (write(STDERR_FILENO, line, (size_t)len) < 0)
 		return; /* nowhere left to complain to */
+}
+
+static void emit(enum bl_log_level level, const char *text)
+{
+	bl_log_sink_fn sink = atomic_load_explicit(&log_sink, memory_order_acquire);
+
+	if (sink)
+		sink(level, text);
+	else
+		bl_log_stderr(level, text);
 }
 
 void bl_log(enum bl_log_level level, const char *fmt, ...)
