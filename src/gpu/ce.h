@@ -21,6 +21,8 @@
 #include "cuda.h"
 #include "cuda_ptr.h"
 
+#pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
+
 #define BL_CE_RING_SIZE (4UL << 20)
 #define BL_CE_LAND_SIZE (256UL << 10)
 
@@ -248,5 +250,7 @@ int bl_ce_query(const struct bl_cuda *cuda, struct bl_ce *ce);
 
 /* CLOCK_MONOTONIC ns after which a copy that begins now is given up: BARLANE_CE_TIMEOUT_MS from here. */
 uint64_t bl_ce_deadline(void);
+
+#pragma GCC visibility pop
 
 #endif

@@ -110,6 +110,8 @@ struct bl_cuda {
 	BL_CUDA_OPTIONAL(BL_CUDA_FIELD)
 };
 
+#pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
+
 /**
  * bl_cuda() - The driver library
  *
@@ -136,5 +138,7 @@ const char *bl_cuda_strerror(CUresult err);
  * Return: positive errno value; EIO for what has no counterpart.
  */
 int bl_cuda_errno(CUresult err);
+
+#pragma GCC visibility pop
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "cuda.h"
 
+#pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
+
 /**
  * struct bl_cuda_ptr - an allocation, found by an address in it
  * @va:        the address asked about
@@ -82,5 +84,7 @@ struct bl_cuda_scope {
  */
 int bl_cuda_enter(const struct bl_cuda *cuda, const struct bl_cuda_ptr *ptr, struct bl_cuda_scope *scope);
 void bl_cuda_leave(const struct bl_cuda *cuda, const struct bl_cuda_scope *scope);
+
+#pragma GCC visibility pop
 
 #endif

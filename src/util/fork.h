@@ -14,6 +14,8 @@
 
 #define BL_FORK_MAGIC 0x626c616eU
 
+#pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
+
 /* Points to a word that is BL_FORK_MAGIC in the process that called bl_fork_init() and 0 in its children. */
 extern const volatile uint32_t *bl_fork_word;
 
@@ -48,5 +50,7 @@ void bl_fork_window_leave(void);
  */
 int bl_fork_fd_add(int fd);
 void bl_fork_fd_remove(int fd);
+
+#pragma GCC visibility pop
 
 #endif

@@ -21,7 +21,7 @@ static int take_unused(struct bl_slots *slots, uint32_t *index_p)
 		if (!chunk)
 			return -ENOMEM;
 		for (uint32_t i = 0; i < BL_SLOT_CHUNK; i++)
-			chunk[i] = (struct bl_slot){ .object = NULL };
+			chunk[i] = (struct bl_slot){ .generation = 0 };
 		atomic_store_explicit(&slots->chunks[index / BL_SLOT_CHUNK], chunk, memory_order_release);
 	}
 	slots->nr_used++;
@@ -48,7 +48,7 @@ int bl_slots_add(struct bl_slots *slots, void *object, uint64_t *id_p)
 	slot = slot_at(slots, index);
 	slot->next_free = 0;
 	slot->generation++;
-	slot->object = object;
+	atomic_store_explicit(&slot->object, object, memory_order_relaxed);
 	*id_p = (uint64_t)slot->generation << 32 | (index + 1);
 	atomic_store_explicit(&slot->id, *id_p, memory_order_release);
 	return 0;
@@ -57,7 +57,7 @@ int bl_slots_add(struct bl_slots *slots, void *object, uint64_t *id_p)
 static void put_free(struct bl_slots *slots, struct bl_slot *slot, uint32_t index)
 {
 	atomic_store(&slot->id, 0);
-	slot->object = NULL;
+	atomic_store_explicit(&slot->object, NULL, memory_order_relaxed);
 	if (slot->generation == UINT32_MAX)
 		return;
 	if (slots->free_last)
@@ -79,7 +79,7 @@ void *bl_slots_object(struct bl_slots *slots, uint64_t id)
 {
 	struct bl_slot *slot = bl_slots_find(slots, id);
 
-	return slot && atomic_load(&slot->id) == id ? slot->object : NULL;
+	return slot && atomic_load(&slot->id) == id ? atomic_load(&slot->object) : NULL;
 }
 
 void bl_slots_forget(struct bl_slots *slots)

@@ -16,13 +16,14 @@
 /**
  * struct bl_slot - one handle
  * @id:     the id that is valid now, 0 while the slot is free
- * @object: what the id stands for; read and written under the table's lock
+ * @object: what the id stands for; written under the table's lock. Who reads it without must have objects that are never
+ *          freed, and look at @id again once it has a reference
  * @generation: of the last use
  * @next_free: index + 1 of the next free slot
  */
 struct bl_slot {
 	_Atomic(uint64_t) id;
-	void *object;
+	_Atomic(void *) object;
 	uint32_t generation;
 	uint32_t next_free;
 };
@@ -37,6 +38,8 @@ struct bl_slots {
 	uint32_t free_first; /* index + 1; oldest free slot, so that reuse is as late as possible */
 	uint32_t free_last;
 };
+
+#pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
 
 /**
  * bl_slots_add() - New handle; the caller holds the table's lock
@@ -56,6 +59,8 @@ void *bl_slots_object(struct bl_slots *slots, uint64_t id);
 
 /* Retire every id, without touching the objects; in a child that starts anew. */
 void bl_slots_forget(struct bl_slots *slots);
+
+#pragma GCC visibility pop
 
 /* Slot that an id would lie in, NULL when it names none. Lock-free; the caller compares ids. */
 static inline struct bl_slot *bl_slots_find(struct bl_slots *slots, uint64_t id)
