@@ -3,8 +3,39 @@
 #ifndef BL_FILE_BUFFER_H
 #define BL_FILE_BUFFER_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "mem.h"
+
+/**
+ * struct bl_buffer - a registered range
+ * @refs:    its registration and every request under way; 0: not in use. The memory is never freed, see util/ref.h
+ * @base:    first byte
+ * @len:     bytes
+ * @kind:    what memory it is
+ * @ordinal: GPU, -1 for host memory
+ * @pin:     0: could not be pinned
+ * @pin_off: offset of @base in the pin
+ * @mapped:  CPU address of @base, NULL: could not be mapped
+ * @flush:   see struct bl_mem
+ * @target:  the allocation, where it is not the host's
+ * @next_free: list of unused ones
+ */
+struct bl_buffer {
+	atomic_int refs;
+	uint64_t base;
+	size_t len;
+	enum bl_mem_kind kind;
+	int ordinal;
+	bl_pin_t pin;
+	uint64_t pin_off;
+	void *mapped;
+	bool flush;
+	struct bl_ce_target target;
+	struct bl_buffer *next_free;
+};
 
 /**
  * bl_buffer_add() - Register a range
@@ -14,7 +45,9 @@
  *
  * Pins and maps GPU memory through the core. What cannot be pinned is registered all the same, and copied by CUDA; the
  * reason is logged and counted.
- * Return: 0, or a negative error of io.h.
+ * Return: 0; -(CU_FILE_INVALID_VALUE): NULL or no bytes; -(CU_FILE_MEMORY_ALREADY_REGISTERED);
+ * -(CU_FILE_CUDA_POINTER_RANGE_ERROR): beyond the allocation; -(CU_FILE_INVALID_MAPPING_SIZE): more than
+ * max_device_pinned_mem_size_kb; -ENOMEM.
  */
 int bl_buffer_add(const void *base, size_t len, int flags);
 
@@ -23,5 +56,10 @@ int bl_buffer_remove(const void *base);
 
 /* All of them, as the last cuFileDriverClose() does. */
 void bl_buffer_remove_all(void);
+
+void bl_buffer_put(struct bl_buffer *buffer);
+
+/* Forget all that was inherited, in a child that starts anew. */
+void bl_buffer_forget(void);
 
 #endif

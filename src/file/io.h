@@ -27,6 +27,7 @@ struct bl_file;
  * @write:  memory to file
  * @done:   bytes moved so far
  * @deadline_ns: CLOCK_MONOTONIC, after which it is given up
+ * @direct: the file is read and written past the page cache
  * @path:   who moved the last byte
  */
 struct bl_io {
@@ -37,6 +38,7 @@ struct bl_io {
 	bool write;
 	size_t done;
 	uint64_t deadline_ns;
+	bool direct;
 	enum bl_path path;
 };
 
@@ -54,5 +56,12 @@ struct bl_io {
  * Return: bytes moved (short at the end of the file, or when an error came after some bytes), or a negative error.
  */
 ssize_t bl_io_run(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, bool write);
+
+/* As bl_io_run() without counting it in the statistics of calls, for batches, which count their own; @path_p: who served. */
+ssize_t bl_io_run_quiet(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, bool write,
+			enum bl_path *path_p);
+
+/* Let the paths have their turn, choose.c. 0: all that there is was moved; else the error that ended it. */
+int bl_io_dispatch(struct bl_io *io);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "barlane.h"
+#include "gpu/ce.h"
 
 struct bl_buffer;
 
@@ -26,7 +26,9 @@ enum bl_mem_kind {
  * @pin:     pin of @buffer, 0: CUDA copies only
  * @pin_off: offset of @va in the pin, as bl_copy() wants it
  * @mapped:  CPU address of the first byte in the GPU's mapping, NULL: not mapped
- * @context: CUDA context to work in (CUcontext), NULL for host memory
+ * @flush:   what the CPU wrote to the mapping has to be flushed before the GPU's work is sure to see it
+ * @target:  the allocation, and the CUDA context to work in; NULL for host memory
+ * @own:     what @target points to for memory that is not registered
  * @ordinal: GPU, -1 for host memory
  */
 struct bl_mem {
@@ -37,7 +39,9 @@ struct bl_mem {
 	bl_pin_t pin;
 	uint64_t pin_off;
 	void *mapped;
-	void *context;
+	bool flush;
+	struct bl_ce_target *target;
+	struct bl_ce_target own;
 	int ordinal;
 };
 
@@ -48,9 +52,31 @@ struct bl_mem {
  * @len:  bytes
  * @mem:  receives the answer, to be given to bl_mem_put()
  *
- * Return: 0, or a negative error of io.h: outside the registered length, outside the allocation, freed, no memory.
+ * A range in a registered one is found without a lock, wherever it begins. What is not registered is asked of CUDA. That
+ * the memory of a registered range is still there is asked each time. The struct must not be moved while it is in use.
+ * Return: 0; -(CU_FILE_INVALID_MAPPING_RANGE): @base is registered, with fewer bytes; -EIO: beyond the allocation;
+ * -(CU_FILE_CUDA_POINTER_INVALID): registered memory was freed; -ENODEV and others from CUDA.
  */
 int bl_mem_get(void *base, int64_t off, size_t len, struct bl_mem *mem);
 void bl_mem_put(struct bl_mem *mem);
+
+/**
+ * bl_mem_query() - What CUDA knows of an address
+ * @va:   any address
+ * @len:  bytes
+ * @mem:  receives @kind, @target, @ordinal; the rest is set as for memory that is not registered
+ *
+ * Return: 0; -EIO when the range leaves the allocation; or as CUDA says.
+ */
+int bl_mem_query(uint64_t va, size_t len, struct bl_mem *mem);
+
+/* A struct that others may be looking at is copied member by member: two of them are atomic. */
+void bl_mem_target_copy(struct bl_ce_target *to, const struct bl_ce_target *from);
+
+/*
+ * The bytes of a request to or from host memory with CUDA, complete on return; host memory of any kind. @off: from mem->va.
+ * 0, or the error of the copy.
+ */
+int bl_mem_copy(const struct bl_mem *mem, size_t off, void *host, size_t len, enum bl_copy_dir dir);
 
 #endif
