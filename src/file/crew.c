@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+#define log_fmt(fmt) "file/crew: " fmt
+#include "crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#define IDLE_NS 10000000000ULL
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
+/* ThreadSanitizer keeps its own books: for it the child still holds the lock that is made new. */
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+#define tsan_release(lock) (__tsan_mutex_pre_unlock(lock, 0), __tsan_mutex_post_unlock(lock, 0))
+#else
+#define tsan_release(lock) ((void)(lock))
+#endif
+
+/**
+ * struct member - a thread of the crew
+ * @next: list of all
+ * @cpu:  its clock
+ */
+struct member {
+	struct member *next;
+	clockid_t cpu;
+};
+
+/**
+ * struct crew - all of it; @lock is a leaf: nothing is called under it that could wait
+ * @lock:    guards the rest
+ * @work:    there is something to do, or to leave for
+ * @gone:    a thread has left
+ * @first:   next piece of work
+ * @last:    last piece
+ * @members: threads
+ * @nr:      how many, those included that are being made
+ * @idle:    of them, those that sleep
+ * @called:  sleepers that were woken and are not awake yet
+ * @leaving: raised to make all idle threads leave
+ * @past_ns: CPU time of those that have left
+ * @takes:   pieces of work that were begun
+ */
+static struct crew {
+	pthread_mutex_t lock;
+	pthread_cond_t work;
+	pthread_cond_t gone;
+	struct bl_work *first;
+	struct bl_work *last;
+	struct member *members;
+	unsigned int nr;
+	unsigned int idle;
+	unsigned int called;
+	unsigned int leaving;
+	uint64_t past_ns;
+	uint64_t takes;
+} crew = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void conds_init(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&crew.work, &attr);
+	pthread_cond_init(&crew.gone, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&crew.lock);
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&crew.lock);
+}
+
+/* The threads are the parent's, and so is what was queued. The few bytes of the members are left. */
+static void after_fork_child(void)
+{
+	tsan_release(&crew.lock);
+	crew = (struct crew){ .lock = PTHREAD_MUTEX_INITIALIZER };
+	conds_init();
+}
+
+static void set_up(void)
+{
+	conds_init();
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+unsigned int bl_crew_limit(void)
+{
+	unsigned int limit = bl_file_config()->max_io_threads;
+
+	return limit ? limit : 1;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / 1000000000U), (long)(ns % 1000000000U) };
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	if (clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+static struct bl_work *take(void)
+{
+	struct bl_work *work = crew.first;
+
+	if (!work)
+		return NULL;
+	crew.first = work->next;
+	if (crew.first)
+		crew.first->prev = NULL;
+	else
+		crew.last = NULL;
+	work->next = NULL;
+	work->queued = false;
+	crew.takes++;
+	return work;
+}
+
+static void *member_main(void *arg);
+
+/* Signals are for the program's own threads. The caller has counted the thread. */
+static int start_thread(void)
+{
+	struct member *member = calloc(1, sizeof(*member));
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret = ENOMEM;
+
+	if (member) {
+		sigfillset(&all);
+		pthread_attr_init(&attr);
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		ret = pthread_create(&thread, &attr, member_main, member);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		pthread_attr_destroy(&attr);
+	}
+	if (!ret)
+		return 0;
+	free(member);
+	return fail(EAGAIN, "thread: %s", strerror(ret));
+}
+
+/*
+ * Have one more thread look at the queue, if there is one to have; the lock is held. True: the caller is to make a
+ * thread, which is counted already.
+ */
+static bool call_one(void)
+{
+	if (!crew.first)
+		return false;
+	if (crew.idle > crew.called) {
+		crew.called++;
+		pthread_cond_signal(&crew.work);
+		return false;
+	}
+	/* who was called, but has not looked yet, calls the next one */
+	if (crew.called || crew.nr >= bl_crew_limit())
+		return false;
+	crew.nr++;
+	return true;
+}
+
+static void unmake(void)
+{
+	pthread_mutex_lock(&crew.lock);
+	crew.nr--;
+	pthread_cond_broadcast(&crew.gone);
+	pthread_mutex_unlock(&crew.lock);
+}
+
+static void work_one(struct bl_work *work)
+{
+	bool make = call_one();
+
+	pthread_mutex_unlock(&crew.lock);
+	/* without another thread the work is done all the same, only later */
+	if (make && start_thread())
+		unmake();
+	work->run(work);
+	pthread_mutex_lock(&crew.lock);
+}
+
+/* Sleep until there is work. False: it is time to leave. */
+static bool sleep_idle(unsigned int leaving)
+{
+	struct timespec until = timespec_of(bl_now_ns() + IDLE_NS);
+	int ret = 0;
+
+	crew.idle++;
+	while (!crew.first && crew.leaving == leaving && ret != ETIMEDOUT)
+		ret = pthread_cond_timedwait(&crew.work, &crew.lock, &until);
+	crew.idle--;
+	if (crew.called)
+		crew.called--;
+	return crew.first;
+}
+
+static void enlist(struct member *member)
+{
+	/* fails for threads that do not exist only */
+	pthread_getcpuclockid(pthread_self(), &member->cpu);
+	member->next = crew.members;
+	crew.members = member;
+}
+
+static void leave(struct member *member)
+{
+	struct member **link = &crew.members;
+
+	while (*link && *link != member)
+		link = &(*link)->next;
+	if (*link)
+		*link = member->next;
+	crew.past_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	crew.nr--;
+	pthread_cond_broadcast(&crew.gone);
+}
+
+static void *member_main(void *arg)
+{
+	struct member *member = arg;
+	struct bl_work *work;
+	unsigned int leaving;
+
+	pthread_setname_np(pthread_self(), "barlane-file");
+	pthread_mutex_lock(&crew.lock);
+	enlist(member);
+	leaving = crew.leaving;
+	do {
+		while ((work = take()))
+			work_one(work);
+	} while (crew.leaving == leaving && sleep_idle(leaving));
+	leave(member);
+	pthread_mutex_unlock(&crew.lock);
+	free(member);
+	return NULL;
+}
+
+static size_t append(struct bl_work *chain)
+{
+	size_t nr = 0;
+
+	for (struct bl_work *work = chain, *next; work; work = next, nr++) {
+		next = work->next;
+		work->next = NULL;
+		work->prev = crew.last;
+		work->queued = true;
+		if (crew.last)
+			crew.last->next = work;
+		else
+			crew.first = work;
+		crew.last = work;
+	}
+	return nr;
+}
+
+static void take_out(struct bl_work *work)
+{
+	if (work->next)
+		work->next->prev = work->prev;
+	else
+		crew.last = work->prev;
+	if (work->prev)
+		work->prev->next = work->next;
+	else
+		crew.first = work->next;
+	work->next = work->prev = NULL;
+	work->queued = false;
+}
+
+/*
+ * No thread could be made for @chain. Others do the work, or did: whoever takes a piece leaves none behind. If there is
+ * none, and none was, the chain is as it was handed over.
+ */
+static int without_thread(struct bl_work *chain, size_t nr, uint64_t takes, int ret)
+{
+	pthread_mutex_lock(&crew.lock);
+	crew.nr--;
+	pthread_cond_broadcast(&crew.gone);
+	if (crew.nr || crew.takes != takes) {
+		ret = 0;
+		nr = 0;
+	}
+	for (struct bl_work *work = chain, *next; nr; work = next, nr--) {
+		next = work->next;
+		take_out(work);
+		work->next = nr > 1 ? next : NULL;
+	}
+	pthread_mutex_unlock(&crew.lock);
+	return ret;
+}
+
+int bl_crew_submit(struct bl_work *chain)
+{
+	uint64_t takes;
+	size_t nr;
+	bool make;
+	int ret;
+
+	if (!chain)
+		return 0;
+	pthread_once(&once, set_up);
+	pthread_mutex_lock(&crew.lock);
+	nr = append(chain);
+	takes = crew.takes;
+	make = call_one();
+	pthread_mutex_unlock(&crew.lock);
+	ret = make ? start_thread() : 0;
+	return ret ? without_thread(chain, nr, takes, ret) : 0;
+}
+
+bool bl_crew_withdraw(struct bl_work *work)
+{
+	bool queued;
+
+	pthread_mutex_lock(&crew.lock);
+	queued = work->queued;
+	if (queued)
+		take_out(work);
+	pthread_mutex_unlock(&crew.lock);
+	return queued;
+}
+
+unsigned int bl_crew_size(void)
+{
+	unsigned int nr;
+
+	pthread_mutex_lock(&crew.lock);
+	nr = crew.nr;
+	pthread_mutex_unlock(&crew.lock);
+	return nr;
+}
+
+uint64_t bl_crew_cpu_ns(void)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&crew.lock);
+	ns = crew.past_ns;
+	for (const struct member *member = crew.members; member; member = member->next)
+		ns += clock_ns(member->cpu);
+	pthread_mutex_unlock(&crew.lock);
+	return ns;
+}
+
+int bl_crew_stop(uint64_t timeout_ns)
+{
+	struct timespec until = timespec_of(bl_now_ns() + timeout_ns);
+	int ret = 0;
+
+	pthread_once(&once, set_up);
+	pthread_mutex_lock(&crew.lock);
+	crew.leaving++;
+	pthread_cond_broadcast(&crew.work);
+	while (crew.nr && ret != ETIMEDOUT)
+		ret = pthread_cond_timedwait(&crew.gone, &crew.lock, &until);
+	if (crew.nr)
+		ret = fail(ETIMEDOUT, "%u threads are still busy", crew.nr);
+	else
+		ret = 0;
+	pthread_mutex_unlock(&crew.lock);
+	return ret;
+}
