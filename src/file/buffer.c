@@ -11,6 +11,7 @@
 #include "driver.h"
 #include "error.h"
 #include "gpu/cuda_ptr.h"
+#include "lane.h"
 #include "range.h"
 #include "stats.h"
 #include "util/log.h"
@@ -214,9 +215,10 @@ void bl_buffer_remove_all(void)
 		base = bl_range_any();
 		pthread_mutex_unlock(&lock);
 		if (!base)
-			return;
+			break;
 		bl_buffer_remove((const void *)(uintptr_t)base);
 	}
+	bl_lane_drop_idle();
 }
 
 void bl_buffer_forget(void)

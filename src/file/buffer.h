@@ -54,7 +54,7 @@ int bl_buffer_add(const void *base, size_t len, int flags);
 /* Unregister; requests under way keep their mapping until they end. 0 or -(CU_FILE_MEMORY_NOT_REGISTERED). */
 int bl_buffer_remove(const void *base);
 
-/* All of them, as the last cuFileDriverClose() does. */
+/* All of them, as the last cuFileDriverClose() does, and the pinned memory that requests were staged in. */
 void bl_buffer_remove_all(void);
 
 void bl_buffer_put(struct bl_buffer *buffer);

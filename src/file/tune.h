@@ -11,18 +11,31 @@
 
 /* X(name, default, minimum, maximum) */
 #define BL_TUNES(X)                                                                                                    \
-	X(bounce, 64U << 10, 4096, 1U << 20)		/* mapped: bytes read at a time before they go to the GPU */  \
-	X(straight_min, 0, 0, 1U << 30)			/* mapped: from here on read into the mapping itself ... */   \
-	X(straight_max, 0, 0, 1U << 30)			/* ... up to here; 0: never */                                \
-	X(mapped_max, 256U << 10, 0, 1U << 30)		/* largest request that is expected to be mapped's */         \
-	X(piece, 512U << 10, 65536, 2U << 20)		/* staged: bytes per read and transfer of a large request */  \
-	X(piece_small, 256U << 10, 16384, 2U << 20)	/* staged: the same for requests below four of the former */  \
-	X(tail, 128U << 10, 16384, 2U << 20)		/* staged: the last transfer of a small one, waited for */    \
-	X(direct_piece, 512U << 10, 65536, 2U << 20)	/* staged: bytes per direct read or write */                  \
-	X(direct_one, 128U << 10, 4096, 2U << 20)	/* staged: direct requests up to here are one call */         \
-	X(cpu_max, 32U << 10, 0, 1U << 20)		/* staged: up to here the CPU writes to the GPU's mapping */  \
-	X(lanes, 64, 1, 4096)				/* staged: staging areas in all */                            \
-	X(timeout_ms, 300000, 1, 86400000)		/* how long a disk may take to answer */
+	/* path mapped: bytes read at a time before they go to the GPU */                                              \
+	X(bounce, 64U << 10, 4096, 1U << 20)                                                                           \
+	/* requests of these sizes are read by the kernel into the mapping itself; 0: none */                          \
+	X(straight_min, 0, 0, 1U << 30)                                                                                \
+	X(straight_max, 0, 0, 1U << 30)                                                                                \
+	/* what it takes: a call, and each KiB */                                                                      \
+	X(mapped_call_ns, 700, 0, 1000000)                                                                             \
+	X(mapped_kib_ns, 154, 0, 1000000)                                                                              \
+	/* path staged through the page cache, likewise */                                                             \
+	X(staged_call_ns, 9000, 0, 1000000)                                                                            \
+	X(staged_kib_ns, 95, 0, 1000000)                                                                               \
+	/* bytes per piece through the page cache: of requests of at least eight, and of smaller ones */               \
+	X(piece, 512U << 10, 65536, 2U << 20)                                                                          \
+	X(piece_small, 256U << 10, 65536, 2U << 20)                                                                    \
+	/* bytes per piece past the page cache; requests up to direct_one are not cut */                               \
+	X(direct_piece, 512U << 10, 65536, 2U << 20)                                                                   \
+	X(direct_small, 256U << 10, 65536, 2U << 20)                                                                   \
+	X(direct_one, 128U << 10, 0, 2U << 20)                                                                         \
+	/* reads of up to this size go to the mapping by the CPU; writes leave the GPU by engine ce's short way */     \
+	X(cpu_max, 32U << 10, 0, 1U << 20)                                                                             \
+	X(land_max, 8U << 10, 0, 64U << 10)                                                                            \
+	/* staging areas in all, of 4 MiB each */                                                                      \
+	X(lanes, 64, 1, 4096)                                                                                          \
+	/* how long a disk may take to answer */                                                                       \
+	X(timeout_ms, 300000, 1, 86400000)
 
 #define BL_TUNE_FIELD(name, initial, min, max) uint32_t name;
 

@@ -144,7 +144,9 @@ static void mixed(const void *arg)
 static void with(const char *dir, int flags, const char *path)
 {
 	struct plan plan = { dir, flags, 24, path };
-	const char *env[] = { "BARLANE_FILE_PATH", path ? path : "", NULL };
+	/* strict: the path that is named, or an error. Path mapped is for some of the requests only */
+	const char *strict = path && strcmp(path, "mapped") ? "1" : "0";
+	const char *env[] = { "BARLANE_FILE_PATH", path ? path : "", "BARLANE_FILE_STRICT", strict, NULL };
 
 	if (!seed)
 		choose_seed();

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#define log_fmt(fmt) "file/lane: " fmt
+#include "lane.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "tune.h"
+#include "util/log.h"
+
+#define BUSY (1ULL << 32) /* above all numbers */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards @idle */
+static struct bl_lane *idle;
+static atomic_uint nr_lanes;
+
+/* The last one used in the context: its memory is in some cache. */
+static struct bl_lane *take_idle(CUcontext context)
+{
+	struct bl_lane **link = &idle, *lane;
+
+	pthread_mutex_lock(&lock);
+	while (*link && (*link)->context != context)
+		link = &(*link)->next;
+	lane = *link;
+	if (lane)
+		*link = lane->next;
+	pthread_mutex_unlock(&lock);
+	return lane;
+}
+
+static void give_idle(struct bl_lane *lane)
+{
+	pthread_mutex_lock(&lock);
+	lane->next = idle;
+	idle = lane;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Nothing is under way in it. A context that is gone took the channel's stream and memory with it. */
+static void drop(const struct bl_cuda *cuda, struct bl_lane *lane)
+{
+	CUcontext context;
+
+	if (lane->uring.fd >= 0)
+		bl_uring_close(&lane->uring);
+	if (bl_ce_alive(cuda, lane->ce) && !cuda->cuCtxPushCurrent(lane->context)) {
+		cuda->cuStreamDestroy(lane->ce->stream);
+		if (lane->ce->ring)
+			cuda->cuMemFreeHost(lane->ce->ring);
+		cuda->cuMemFreeHost(lane->ce->flag);
+		cuda->cuCtxPopCurrent(&context);
+	}
+	pthread_mutex_destroy(&lane->ce->lock);
+	free(lane->ce);
+	free(lane);
+	atomic_fetch_sub(&nr_lanes, 1);
+}
+
+/* Drop idle lanes: all, or those whose context is gone. */
+static void sweep(const struct bl_cuda *cuda, bool all)
+{
+	struct bl_lane *list, *lane;
+
+	pthread_mutex_lock(&lock);
+	list = idle;
+	idle = NULL;
+	pthread_mutex_unlock(&lock);
+	while ((lane = list)) {
+		list = lane->next;
+		if (all || !bl_ce_alive(cuda, lane->ce))
+			drop(cuda, lane);
+		else
+			give_idle(lane);
+	}
+}
+
+void bl_lane_drop_idle(void)
+{
+	if (bl_cuda())
+		sweep(bl_cuda(), true);
+}
+
+/* One more, if there may be. The context is current. */
+static int make(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **lane_p)
+{
+	struct bl_lane *lane;
+	int ret;
+
+	if (atomic_fetch_add(&nr_lanes, 1) >= bl_file_tune()->lanes) {
+		ret = fail_quiet(EBUSY, "all staging areas are in use");
+		goto uncount;
+	}
+	lane = calloc(1, sizeof(*lane));
+	if (!lane) {
+		ret = fail(ENOMEM, "out of memory");
+		goto uncount;
+	}
+	lane->context = context;
+	lane->uring.fd = -1;
+	ret = bl_ce_new(cuda, context, &lane->ce);
+	if (ret)
+		goto free_lane;
+	*lane_p = lane;
+	return 0;
+free_lane:
+	free(lane);
+uncount:
+	atomic_fetch_sub(&nr_lanes, 1);
+	return ret;
+}
+
+static int find(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **lane_p)
+{
+	struct bl_lane *lane;
+	int ret = 0;
+
+	while ((lane = take_idle(context)) && !bl_ce_alive(cuda, lane->ce))
+		drop(cuda, lane);
+	if (!lane)
+		ret = make(cuda, context, &lane);
+	if (ret == -EBUSY) {
+		sweep(cuda, false);
+		ret = make(cuda, context, &lane);
+	}
+	if (ret)
+		return ret;
+	ret = bl_ce_ring(cuda, lane->ce);
+	if (ret)
+		give_idle(lane); /* the channel is good for another time */
+	else
+		*lane_p = lane;
+	return ret;
+}
+
+int bl_lane_get(const struct bl_ce_target *target, size_t slot, struct bl_lane **lane_p)
+{
+	const struct bl_cuda *cuda = bl_cuda();
+	struct bl_cuda_scope scope;
+	struct bl_lane *lane;
+	int ret;
+
+	ret = bl_ce_enter(cuda, target, &scope);
+	if (ret)
+		return ret;
+	ret = find(cuda, target->context, &lane);
+	if (ret) {
+		bl_cuda_leave(cuda, &scope);
+		return ret;
+	}
+	lane->cuda = cuda;
+	lane->scope = scope;
+	lane->slot = slot;
+	lane->nr = (unsigned int)(BL_CE_RING_SIZE / slot);
+	for (unsigned int i = 0; i < lane->nr; i++)
+		lane->busy[i] = 0;
+	*lane_p = lane;
+	return 0;
+}
+
+void bl_lane_put(struct bl_lane *lane, bool ended)
+{
+	bl_cuda_leave(lane->cuda, &lane->scope);
+	if (!ended || lane->ce->broken) {
+		log_warn("a staging area is given up: what was under way in it has not ended");
+		return;
+	}
+	give_idle(lane);
+}
+
+int bl_lane_post(struct bl_lane *lane, unsigned int i, enum bl_copy_dir dir, uint64_t va, void *host, size_t len)
+{
+	int ret = bl_ce_post(lane->cuda, lane->ce, dir, va, host, len);
+
+	if (ret)
+		return ret;
+	bl_ce_mark(lane->cuda, lane->ce);
+	lane->busy[i] = BUSY | lane->ce->seq;
+	return 0;
+}
+
+int bl_lane_wait(struct bl_lane *lane, unsigned int i)
+{
+	int ret;
+
+	if (!lane->busy[i])
+		return 0;
+	ret = bl_ce_wait(lane->cuda, lane->ce, (uint32_t)lane->busy[i]);
+	if (!ret)
+		lane->busy[i] = 0;
+	return ret;
+}
+
+int bl_lane_look(struct bl_lane *lane, unsigned int i)
+{
+	int ret;
+
+	if (!lane->busy[i])
+		return 0;
+	if (lane->ce->counts && !bl_ce_counted(lane->ce, (uint32_t)lane->busy[i]))
+		return -EAGAIN;
+	ret = lane->ce->counts ? 0 : bl_ce_query(lane->cuda, lane->ce);
+	if (!ret)
+		lane->busy[i] = 0;
+	return ret;
+}
+
+int bl_lane_drain(struct bl_lane *lane)
+{
+	int ret = 0;
+
+	if (lane->ce->broken)
+		return -lane->ce->broken;
+	bl_ce_mark(lane->cuda, lane->ce);
+	ret = bl_ce_wait(lane->cuda, lane->ce, lane->ce->seq);
+	for (unsigned int i = 0; i < lane->nr && !ret; i++)
+		lane->busy[i] = 0;
+	return ret;
+}
+
+int bl_lane_uring(struct bl_lane *lane)
+{
+	if (lane->uring.fd >= 0)
+		return 0;
+	return bl_uring_open(&lane->uring, lane->ce->ring, BL_CE_RING_SIZE);
+}
+
+void bl_lane_forget(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	idle = NULL;
+	atomic_store(&nr_lanes, 0);
+}

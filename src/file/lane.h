@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lane.h - what one thread needs to move bytes between a file and a GPU by way of pinned memory
+ *
+ * A channel of engine ce with its pinned ring, cut into slots, and where direct I/O wants it a ring of io_uring over the
+ * same memory. A lane is one thread's while it has it. Lanes belong to a CUDA context, whose memory they use, and are kept
+ * for the next request.
+ */
+#ifndef BL_FILE_LANE_H
+#define BL_FILE_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/ce.h"
+#include "uring.h"
+
+#define BL_LANE_SLOTS 64
+
+/**
+ * struct bl_lane - a lane
+ * @next:    list of idle ones
+ * @cuda:    driver library
+ * @scope:   of the thread while it has the lane
+ * @ce:      channel; its ring is the lane's memory
+ * @context: CUDA context
+ * @uring:   fd -1 until bl_lane_uring()
+ * @slot:    bytes per slot in this request
+ * @nr:      slots
+ * @busy:    which transfer uses a slot, 0 none
+ */
+struct bl_lane {
+	struct bl_lane *next;
+	const struct bl_cuda *cuda;
+	struct bl_cuda_scope scope;
+	struct bl_ce *ce;
+	CUcontext context;
+	struct bl_uring uring;
+	size_t slot;
+	unsigned int nr;
+	uint64_t busy[BL_LANE_SLOTS];
+};
+
+/**
+ * bl_lane_get() - Take a lane, and enter its context
+ * @target: GPU memory that will be copied
+ * @slot:   bytes per slot, a power of two from BL_CE_RING_SIZE / BL_LANE_SLOTS up
+ * @lane_p: receives it
+ *
+ * Return: 0; -ENOMEM (no pinned memory), -EBUSY (as many as there may be are in use or have been given up), or what CUDA
+ * says; with the reason.
+ */
+int bl_lane_get(const struct bl_ce_target *target, size_t slot, struct bl_lane **lane_p);
+
+/*
+ * Give it back. A lane whose transfers have not ended, or whose reads and writes have not, is never used again: the GPU or
+ * the disk may still reach its memory.
+ */
+void bl_lane_put(struct bl_lane *lane, bool ended);
+
+/* Memory of a slot. */
+static inline char *bl_lane_slot(const struct bl_lane *lane, unsigned int i)
+{
+	return (char *)lane->ce->ring + (size_t)i * lane->slot;
+}
+
+/* Start a transfer between a slot's memory and the GPU; the slot is busy with it. 0 or the error. */
+int bl_lane_post(struct bl_lane *lane, unsigned int i, enum bl_copy_dir dir, uint64_t va, void *host, size_t len);
+
+/* Wait until the transfer of a slot has ended. 0, -ETIMEDOUT, -EIO. */
+int bl_lane_wait(struct bl_lane *lane, unsigned int i);
+
+/* Whether the transfer of a slot has ended: 0, -EAGAIN, or the error. */
+int bl_lane_look(struct bl_lane *lane, unsigned int i);
+
+/* Wait for all that was started. */
+int bl_lane_drain(struct bl_lane *lane);
+
+/* Make the io_uring unless it is there. 0 or the error. */
+int bl_lane_uring(struct bl_lane *lane);
+
+/* Give the memory of all that are not in use back, as the last cuFileDriverClose() does. */
+void bl_lane_drop_idle(void);
+
+/* Forget all that was inherited, in a child that starts anew. */
+void bl_lane_forget(void);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Path "mapped": what the page cache has goes to the GPU's mapping by the CPU, through a buffer that stays in the CPU's own
+ * cache, piece by piece. The user's file is never mapped, so that nobody's truncation is our SIGBUS. Reads only: the CPU
+ * reads the GPU's memory a hundred times slower than it writes it.
+ *
+ * What would have to wait for a disk is left to the next path, which has many requests under way.
+ */
+#define log_fmt(fmt) "file/mapped: " fmt
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "copy/fence.h"
+#include "fio.h"
+#include "io.h"
+#include "pages.h"
+#include "tune.h"
+#include "util/log.h"
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
+
+/* File systems whose files are in memory and nowhere else: a plain read never waits. */
+static bool in_memory(const struct bl_file *file)
+{
+	return file->magic == TMPFS_MAGIC || file->magic == RAMFS_MAGIC || file->magic == HUGETLBFS_MAGIC;
+}
+
+static const char *usable(const struct bl_io *io)
+{
+	if (io->write)
+		return "the CPU reads the GPU's memory too slowly";
+	if (!io->mem.mapped)
+		return "the buffer is not registered, or cannot be mapped";
+	if (io->direct)
+		return "the file is read past the page cache";
+	if (atomic_load_explicit(&io->file->no_nowait, memory_order_relaxed) && !in_memory(io->file))
+		return "the file system cannot say what it has in the page cache";
+	return NULL;
+}
+
+/*
+ * One call, whatever comes of it. -EAGAIN: not in the page cache, or the kernel knows no such reads of this file: that is
+ * noted, and files in memory are read plainly from then on.
+ */
+static ssize_t read_cached(struct bl_file *file, int fd, void *buf, size_t len, off_t pos)
+{
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	ssize_t nr;
+
+	do {
+		if (atomic_load_explicit(&file->no_nowait, memory_order_relaxed))
+			nr = in_memory(file) ? pread(fd, buf, len, pos) : -1;
+		else
+			nr = preadv2(fd, &iov, 1, pos, RWF_NOWAIT);
+		if (nr >= 0)
+			return nr;
+		if (errno == EOPNOTSUPP || errno == ENOSYS) {
+			if (atomic_exchange(&file->no_nowait, true))
+				return -EAGAIN;
+			errno = EINTR;
+		}
+	} while (errno == EINTR);
+	return -errno;
+}
+
+static bool goes_straight(const struct bl_io *io)
+{
+	const struct bl_file_tune *tune = bl_file_tune();
+
+	return io->len >= tune->straight_min && io->len <= tune->straight_max;
+}
+
+/* The kernel copies to the mapping by itself. */
+static ssize_t move_straight(struct bl_io *io, int fd)
+{
+	ssize_t nr = read_cached(io->file, fd, (char *)io->mem.mapped + io->done, io->len - io->done,
+				 io->pos + (off_t)io->done);
+
+	bl_fence_wc_store();
+	return nr;
+}
+
+static ssize_t move_piece(struct bl_io *io, int fd, void *pages, size_t piece)
+{
+	size_t left = io->len - io->done;
+	ssize_t nr;
+	int ret;
+
+	nr = read_cached(io->file, fd, pages, left < piece ? left : piece, io->pos + (off_t)io->done);
+	if (nr <= 0)
+		return nr;
+	ret = bl_copy_to(io->mem.pin, (char *)io->mem.mapped + io->done, pages, (size_t)nr);
+	return ret ? ret : nr;
+}
+
+static int move(struct bl_io *io, int fd, void *pages)
+{
+	bool straight = goes_straight(io);
+	size_t piece = bl_file_tune()->bounce;
+	ssize_t nr;
+
+	while (io->done < io->len) {
+		nr = straight ? move_straight(io, fd) : move_piece(io, fd, pages, piece);
+		if (nr <= 0)
+			return (int)nr;
+		io->done += (size_t)nr;
+	}
+	return 0;
+}
+
+static int run(struct bl_io *io)
+{
+	int fd = bl_fio_cached_fd(io->file), ret;
+	size_t before = io->done;
+	void *pages;
+
+	if (fd < 0)
+		return -EAGAIN;
+	pages = bl_pages_get();
+	if (!pages)
+		return fail(ENOMEM, "no memory for a piece of the file");
+	ret = move(io, fd, pages);
+	bl_pages_put(pages);
+	if (io->done == before)
+		return ret;
+	/* whoever copies the same bytes next with a copy engine must have it wait for these */
+	bl_ce_wrote();
+	if (io->mem.flush && bl_flush(io->mem.pin))
+		return -EIO;
+	return ret;
+}
+
+static double score(const struct bl_io *io)
+{
+	const struct bl_file_tune *tune = bl_file_tune();
+
+	return tune->mapped_call_ns + tune->mapped_kib_ns * ((double)io->len / 1024);
+}
+
+const struct bl_path_ops bl_path_mapped = { .name = "mapped", .usable = usable, .score = score, .run = run };
