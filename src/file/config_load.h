@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* config_load.h - the steps of reading a configuration; used by driver.c, api_params.c and tests */
+#ifndef BL_FILE_CONFIG_LOAD_H
+#define BL_FILE_CONFIG_LOAD_H
+
+#include "config_key.h"
+
+/* Complaints are collected, because the log may not go where it should before all is read. */
+void bl_config_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Log what was collected at level warn, or drop it. */
+void bl_config_notes_log(void);
+void bl_config_notes_drop(void);
+
+/**
+ * bl_config_parse() - Apply the text of a cufile.json
+ * @config: receives values
+ * @text:   JSON with comments; need not end with a NUL
+ * @len:    bytes of it
+ * @name:   of the file, for complaints
+ *
+ * Unknown keys, and values of the wrong kind or out of range, are complained about and change nothing.
+ * Return: 0, -EINVAL (no JSON object: nothing was changed), -ENOMEM.
+ */
+int bl_config_parse(struct bl_file_config *config, const char *text, size_t len, const char *name);
+
+/**
+ * bl_config_file() - Find and apply the configuration file
+ * @config: receives values
+ *
+ * CUFILE_ENV_PATH_JSON names it; else /etc/cufile.json, or the copy of the CUDA toolkit. Complaints that were made about
+ * the same file before are not made again.
+ */
+void bl_config_file(struct bl_file_config *config);
+
+/* Apply environment variables. */
+void bl_config_environment(struct bl_file_config *config);
+
+/**
+ * bl_config_open() - Put a configuration in force: file, environment, staged parameters, which are used up
+ *
+ * The driver is closed, and its lock is held.
+ */
+void bl_config_open(void);
+
+/*
+ * What an open would put in force, or what is in force; @config is large. bl_config_stage() notes that @key of @config is
+ * to be taken by the next open.
+ */
+void bl_config_peek(struct bl_file_config *config, bool open);
+void bl_config_stage(const struct bl_file_config *config, enum bl_key key);
+
+/* For calls that change what is in force while the driver is open. */
+struct bl_file_config *bl_config_in_force(void);
+
+/* Where messages go from now on, and which; with the driver closed: as before the first open. */
+void bl_logfile_start(const struct bl_file_config *config);
+void bl_logfile_stop(void);
+
+#endif
