@@ -42,7 +42,14 @@ void bl_stats_op(enum bl_op op, int err);
  */
 void bl_stats_io(enum bl_path path, bool write, ssize_t result, uint64_t ns, int ordinal, bool unaligned);
 
-/* The same for entries of a batch. */
+/**
+ * bl_stats_batch_io() - The same for an entry of a batch
+ * @path:        who moved its last byte
+ * @write:       direction
+ * @result:      bytes or a negative error
+ * @submit_ns:   its share of the time that the submission took
+ * @complete_ns: from the submission to its end
+ */
 void bl_stats_batch_io(enum bl_path path, bool write, ssize_t result, uint64_t submit_ns, uint64_t complete_ns);
 
 /* Registered bytes changed (BufRegister +, BufDeregister -) on a GPU; @err as bl_stats_op(). */

@@ -8,6 +8,7 @@
 
 #include "copy/helper.h"
 #include "gpu/batch.h"
+#include "gpu/edge.h"
 #include "gpu/engine.h"
 #include "gpu/push.h"
 #include "gpu/rm/rm_client.h"
@@ -113,6 +114,21 @@ close_provider:
 free_ctx:
 	free(ctx);
 	return ret;
+}
+
+int bl_ctx_pins(bl_ctx_t id)
+{
+	struct bl_ctx *ctx = bl_ctx_get(id);
+	int nr = 0;
+
+	if (!ctx)
+		return fail_quiet(EINVAL, "pins: no such context");
+	pthread_mutex_lock(&ctx->lock);
+	for (const struct bl_pin *pin = ctx->pins; pin; pin = pin->next)
+		nr++;
+	pthread_mutex_unlock(&ctx->lock);
+	bl_ctx_put(ctx);
+	return nr;
 }
 
 /* Take the handle away: one caller gets the context, all others see a stale handle. */

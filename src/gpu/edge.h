@@ -24,6 +24,9 @@ BL_API int bl_copy_from_positive(bl_pin_t pin, void *dst, const void *src, size_
  */
 BL_API int bl_gpu_bar1(int ordinal, uint64_t *size_p, uint64_t *avail_p);
 
+/* Pins of a context that were not unpinned; -EINVAL when it is stale. */
+BL_API int bl_ctx_pins(bl_ctx_t ctx);
+
 /*
  * bl_map(), and GDRCOPY_ENGINE counts: if it names an engine other than cpu, bl_copy_to_positive() and
  * bl_copy_from_positive() use that one on this mapping, and so do bl_copy_to() and bl_copy_from(). bl_publish() writes

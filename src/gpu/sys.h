@@ -64,6 +64,6 @@ void bl_sys_set(const struct bl_sys *sys);
  *
  * Return: length of the text, or -errno.
  */
-int bl_sys_read_file(const char *path, char *buf, size_t size);
+__attribute__((visibility("default"))) int bl_sys_read_file(const char *path, char *buf, size_t size);
 
 #endif
