@@ -44,29 +44,32 @@ static const char *usable(const struct bl_io *io)
 	return NULL;
 }
 
-/*
- * One call, whatever comes of it. -EAGAIN: not in the page cache, or the kernel knows no such reads of this file: that is
- * noted, and files in memory are read plainly from then on.
- */
-static ssize_t read_cached(struct bl_file *file, int fd, void *buf, size_t len, off_t pos)
+/* Files in memory are read plainly, where the kernel does not know reads of what is cached. */
+static ssize_t read_once(const struct bl_file *file, int fd, void *buf, size_t len, off_t pos)
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	ssize_t nr;
 
+	if (!atomic_load_explicit(&file->no_nowait, memory_order_relaxed))
+		nr = preadv2(fd, &iov, 1, pos, RWF_NOWAIT);
+	else if (in_memory(file))
+		nr = pread(fd, buf, len, pos);
+	else
+		return -EAGAIN;
+	return nr < 0 ? -errno : nr;
+}
+
+/* -EAGAIN: not in the page cache, or the file system cannot tell, which is noted. */
+static ssize_t read_cached(struct bl_file *file, int fd, void *buf, size_t len, off_t pos)
+{
+	ssize_t nr;
+
 	do {
-		if (atomic_load_explicit(&file->no_nowait, memory_order_relaxed))
-			nr = in_memory(file) ? pread(fd, buf, len, pos) : -1;
-		else
-			nr = preadv2(fd, &iov, 1, pos, RWF_NOWAIT);
-		if (nr >= 0)
-			return nr;
-		if (errno == EOPNOTSUPP || errno == ENOSYS) {
-			if (atomic_exchange(&file->no_nowait, true))
-				return -EAGAIN;
-			errno = EINTR;
-		}
-	} while (errno == EINTR);
-	return -errno;
+		nr = read_once(file, fd, buf, len, pos);
+		if (nr == -EOPNOTSUPP || nr == -ENOSYS)
+			nr = atomic_exchange(&file->no_nowait, true) ? -EAGAIN : -EINTR;
+	} while (nr == -EINTR);
+	return nr;
 }
 
 static bool goes_straight(const struct bl_io *io)

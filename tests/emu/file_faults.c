@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/* Files that fail, system calls that are short or interrupted, CUDA that fails at any of its calls. */
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "file_faulty.h"
+#include "file_moves.h"
+#include "tests/tap.h"
+
+#define SIZE (8UL << 20)
+
+static const char *const no_env[] = { NULL };
+
+/**
+ * struct trouble - system calls go wrong this way, and nobody may notice
+ */
+struct trouble {
+	enum faulty_what what;
+	int flags;
+	unsigned int period;
+	int err;
+	unsigned int hits; /* at least */
+};
+
+static void move_in_trouble(const void *arg)
+{
+	static const enum kind kinds[] = { REGISTERED, UNREGISTERED, PAGEABLE };
+	const struct trouble *trouble = arg;
+	struct memory memory;
+	struct tested tested;
+
+	world_enter();
+	moves_make_file(&tested, "disk", trouble->flags);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		memory_make(&memory, kinds[i], MOVES_MEM);
+		for (int round = 0; round < 12; round++) {
+			faulty_set(trouble->what, tested.fd, trouble->period, trouble->err, 0);
+			moves_read(&tested, &memory);
+			moves_write(&tested, &memory);
+		}
+		check(faulty_hits() >= trouble->hits);
+		memory_drop(&memory);
+	}
+	faulty_set(FAULTY_NONE, -1, 1, 0, 0);
+	tested_drop(&tested);
+	world_check_rules();
+}
+
+static void in_trouble(enum faulty_what what, int flags, unsigned int period, int err, unsigned int hits)
+{
+	struct trouble trouble = { what, flags, period, err, hits };
+
+	if (!moves_seed)
+		moves_choose_seed();
+	child_run(move_in_trouble, &trouble, no_env);
+	next_random(&moves_seed);
+}
+
+static void short_calls(void)
+{
+	in_trouble(FAULTY_SHORT, 0, 2, 0, 1);
+	in_trouble(FAULTY_SHORT, O_DIRECT, 2, 0, 0);
+}
+
+static void interrupted_calls(void)
+{
+	in_trouble(FAULTY_EINTR, 0, 2, 0, 1);
+	in_trouble(FAULTY_EINTR, O_DIRECT, 2, 0, 0);
+}
+
+static void without_nowait(void)
+{
+	in_trouble(FAULTY_NOWAIT, 0, 1, EOPNOTSUPP, 0);
+	in_trouble(FAULTY_NOWAIT, 0, 2, EAGAIN, 0);
+}
+
+static void without_io_uring(void)
+{
+	in_trouble(FAULTY_URING, O_DIRECT, 1, EPERM, 0);
+	in_trouble(FAULTY_URING, O_DIRECT, 1, ENOSYS, 0);
+	in_trouble(FAULTY_URING, O_DIRECT, 1, ENOMEM, 0);
+}
+
+/* A filter of system calls, as containers have it. */
+static void filter_io_uring(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, SYS_io_uring_setup, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SYS_io_uring_register, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	check_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		skip("no seccomp: %s", strerror(errno));
+	check_eq(syscall(SYS_io_uring_setup, 1, NULL, 0, 0, 0, 0), -1);
+	check_eq(errno, EPERM);
+}
+
+static void move_filtered(const void *arg)
+{
+	filter_io_uring();
+	move_in_trouble(arg);
+}
+
+static void blocked_io_uring(void)
+{
+	struct trouble trouble = { FAULTY_NONE, O_DIRECT, 1, 0, 0 };
+
+	if (!moves_seed)
+		moves_choose_seed();
+	child_run(move_filtered, &trouble, no_env);
+}
+
+/* Reads work as ever; writes need whole blocks, and say so. */
+static void read_without_proc(const void *arg)
+{
+	struct memory memory;
+	struct tested tested;
+
+	world_enter();
+	moves_make_file(&tested, "disk", O_DIRECT);
+	memory_make(&memory, REGISTERED, MOVES_MEM);
+	faulty_set(FAULTY_REOPEN, -1, 1, ENOENT, 0);
+	for (int round = 0; round < 20; round++)
+		moves_read(&tested, &memory);
+	check_eq(cuFileWrite(tested.handle, memory.base, 1UL << 20, 8192, 0), 1L << 20);
+	check_eq(cuFileWrite(tested.handle, memory.base, 100, 8192, 0), -1);
+	check_eq(errno, EINVAL);
+	check_has(bl_last_error(NULL), "O_DIRECT");
+	faulty_set(FAULTY_NONE, -1, 1, 0, 0);
+	memory_drop(&memory);
+	tested_drop(&tested);
+}
+
+static void without_proc(void)
+{
+	if (!moves_seed)
+		moves_choose_seed();
+	child_run(read_without_proc, NULL, no_env);
+}
+
+/**
+ * struct limit - a file that cannot be read or written from @after on
+ */
+struct limit {
+	enum faulty_what what;
+	int flags;
+	int err;
+	size_t after;
+	size_t len;
+};
+
+/* What lies before the failure was moved, counted and not more; nothing there: the error. */
+static void up_to_the_failure(const void *arg)
+{
+	const struct limit *limit = arg;
+	size_t want = limit->len < limit->after ? limit->len : limit->after;
+	bool write = limit->what == FAULTY_WRITE;
+	unsigned char *bytes = malloc(SIZE);
+	struct memory memory;
+	struct tested tested;
+	ssize_t got;
+
+	world_enter();
+	check(bytes);
+	tested_make(&tested, "disk", O_RDWR | limit->flags);
+	tested_fill(&tested, SIZE, 3);
+	memory_make(&memory, REGISTERED, SIZE);
+	memset(bytes, 0x11, SIZE);
+	memory_put(&memory, 0, bytes, SIZE);
+	faulty_set(limit->what, tested.fd, 1, limit->err, (off_t)limit->after);
+	errno = 0;
+	got = write ? cuFileWrite(tested.handle, memory.base, limit->len, 0, 0) :
+		      cuFileRead(tested.handle, memory.base, limit->len, 0, 0);
+	if (want) {
+		check_eq(got, want);
+	} else {
+		check_eq(got, -1);
+		check_eq(errno, limit->err);
+	}
+	faulty_set(FAULTY_NONE, -1, 1, 0, 0);
+	if (write)
+		check_eq(pread(tested.plain, bytes, SIZE, 0), SIZE);
+	else
+		memory_get(&memory, 0, bytes, SIZE);
+	for (size_t i = 0; i < want; i++)
+		check_eq(bytes[i], write ? 0x11 : pattern_at(3, i));
+	for (size_t i = limit->len; i < SIZE; i++)
+		check_eq(bytes[i], write ? pattern_at(3, i) : 0x11);
+	memory_drop(&memory);
+	tested_drop(&tested);
+}
+
+static void errors(enum faulty_what what, int err)
+{
+	static const size_t lens[] = { 4096, 65536, 1UL << 20, SIZE };
+	static const size_t afters[] = { 0, 4096, 12288, 640UL << 10, 3UL << 20 };
+	struct limit limit = { .what = what, .err = err };
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		for (size_t j = 0; j < sizeof(afters) / sizeof(afters[0]); j++) {
+			limit.len = lens[i];
+			limit.after = afters[j];
+			child_run(up_to_the_failure, &limit, no_env);
+		}
+	}
+}
+
+static void read_errors(void)
+{
+	errors(FAULTY_READ, EIO);
+}
+
+static void write_errors(void)
+{
+	errors(FAULTY_WRITE, ENOSPC);
+	errors(FAULTY_WRITE, EDQUOT);
+}
+
+/* The kernel itself refuses, so that io_uring is told too: no file may be larger than the limit. */
+static void write_to_the_limit(const void *arg)
+{
+	int flags = *(const int *)arg;
+	struct rlimit rlimit = { 3UL << 20, RLIM_INFINITY };
+	struct memory memory;
+	struct tested tested;
+
+	world_enter();
+	signal(SIGXFSZ, SIG_IGN);
+	tested_make(&tested, "disk", O_RDWR | flags);
+	memory_make(&memory, REGISTERED, SIZE);
+	check_eq(cuFileWrite(tested.handle, memory.base, 4096, 0, 0), 4096);
+	check_eq(setrlimit(RLIMIT_FSIZE, &rlimit), 0);
+	check_eq(cuFileWrite(tested.handle, memory.base, SIZE, 0, 0), 3L << 20);
+	check_eq(cuFileWrite(tested.handle, memory.base, SIZE, 3L << 20, 0), -1);
+	check_eq(errno, EFBIG);
+	check_eq(cuFileWrite(tested.handle, memory.base, 4096, 3L << 20, 0), -1);
+	check_eq(errno, EFBIG);
+	check_eq(cuFileWrite(tested.handle, memory.base, 65536, 0, 0), 65536);
+	memory_drop(&memory);
+	tested_drop(&tested);
+}
+
+static void file_limit(void)
+{
+	static const int flags[] = { 0, O_DIRECT };
+
+	child_run(write_to_the_limit, &flags[0], no_env);
+	child_run(write_to_the_limit, &flags[1], no_env);
+}
+
+/**
+ * struct broken - CUDA fails once, at one point
+ */
+struct broken {
+	const char *point;
+	int flags;
+	enum kind kind;
+};
+
+static bool same(const struct memory *memory, unsigned int seed, size_t len)
+{
+	unsigned char *bytes = malloc(len);
+	bool equal = bytes;
+
+	memory_get(memory, 0, bytes, len);
+	for (size_t i = 0; i < len && equal; i++)
+		equal = bytes[i] == pattern_at(seed, i);
+	free(bytes);
+	return equal;
+}
+
+/* At each of its calls: the request says so or is right all the same, and the next one is right. */
+static void with_broken_cuda(const void *arg)
+{
+	static const size_t lens[] = { 4096, 65536, 1UL << 20, SIZE };
+	const struct broken *broken = arg;
+	struct memory memory;
+	struct tested tested;
+	ssize_t got;
+
+	world_enter();
+	tested_make(&tested, "disk", O_RDWR | broken->flags);
+	tested_fill(&tested, SIZE, 5);
+	memory_make(&memory, broken->kind, SIZE);
+	for (int i = 0; i < 64; i++) {
+		size_t len = lens[i % 4];
+		char spec[64];
+		bool write = i & 4;
+
+		snprintf(spec, sizeof(spec), "%s:%d", broken->point, i / 8 + 1);
+		check_eq(world.fault(spec), 0);
+		got = write ? cuFileWrite(tested.handle, memory.base, len, 0, 0) :
+			      cuFileRead(tested.handle, memory.base, len, 0, 0);
+		check_eq(world.fault(""), 0);
+		check(got <= (ssize_t)len);
+		check_eq(cuFileRead(tested.handle, memory.base, len, 0, 0), len);
+		if (!write)
+			check(same(&memory, 5, len));
+	}
+	memory_drop(&memory);
+	tested_drop(&tested);
+	world_check_rules();
+}
+
+static void broken_cuda(void)
+{
+	static const char *const points[] = { "cuda.host", "cuda.newstream", "cuda.memop", "cuda.attr", "cuda.memcpy",
+					      "cuda.stream" };
+	static const enum kind kinds[] = { REGISTERED, UNREGISTERED };
+	struct broken broken;
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		for (int j = 0; j < 4; j++) {
+			broken = (struct broken){ points[i], j & 1 ? O_DIRECT : 0, kinds[j / 2] };
+			child_run(with_broken_cuda, &broken, no_env);
+		}
+	}
+}
+
+static void without_pinned_memory(const void *arg)
+{
+	struct memory memory;
+	struct tested tested;
+
+	world_enter();
+	moves_make_file(&tested, "disk", 0);
+	memory_make(&memory, REGISTERED, MOVES_MEM);
+	check_eq(world.fault("cuda.host:*"), 0);
+	for (int i = 0; i < 12; i++) {
+		moves_read(&tested, &memory);
+		moves_write(&tested, &memory);
+	}
+	check_eq(world.fault(""), 0);
+	memory_drop(&memory);
+	tested_drop(&tested);
+}
+
+static void no_pinned_memory(void)
+{
+	child_run(without_pinned_memory, NULL, no_env);
+}
+
+/* The GPU takes longer than it may: the call ends all the same, and what follows in time works. */
+static void late_gpu(const void *arg)
+{
+	struct memory memory;
+	struct tested tested;
+
+	world_enter();
+	tested_make(&tested, "disk", O_RDWR);
+	tested_fill(&tested, SIZE, 9);
+	memory_make(&memory, UNREGISTERED, SIZE);
+	check_eq(cuFileRead(tested.handle, memory.base, SIZE, 0, 0), -1);
+	check_eq(errno, ETIMEDOUT);
+	tested_drop(&tested);
+}
+
+static void timeouts(void)
+{
+	static const char *const env[] = { "BARLANE_EMU_ASYNC_US", "3000000", "BARLANE_CE_TIMEOUT_MS", "300", NULL };
+
+	child_run(late_gpu, NULL, env);
+}
+
+static const struct tap_test tests[] = {
+	{ "short_counts_are_completed", short_calls },
+	{ "interrupted_calls_are_repeated", interrupted_calls },
+	{ "files_without_cached_reads_are_read", without_nowait },
+	{ "direct_files_are_read_and_written_without_io_uring", without_io_uring },
+	{ "a_filter_that_blocks_io_uring_is_no_obstacle", blocked_io_uring },
+	{ "without_proc_direct_reads_work_and_part_blocks_are_refused", without_proc },
+	{ "a_read_error_is_reported_behind_what_was_read", read_errors },
+	{ "a_write_error_is_reported_behind_what_was_written", write_errors },
+	{ "a_limit_of_the_file_size_is_reported", file_limit },
+	{ "a_fault_at_any_cuda_call_is_reported_or_overcome", broken_cuda },
+	{ "without_pinned_memory_requests_are_done_all_the_same", no_pinned_memory },
+	{ "a_gpu_that_does_not_answer_is_etimedout", timeouts },
+};
+
+TAP_MAIN(tests)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file_faulty.h - system calls on one file that go wrong on demand
+ *
+ * Linked into a test program, its pread(), pwrite(), preadv2(), open() and syscall() come before libc's, also for the
+ * library under test.
+ */
+#ifndef TESTS_EMU_FILE_FAULTY_H
+#define TESTS_EMU_FILE_FAULTY_H
+
+#include <sys/types.h>
+
+enum faulty_what {
+	FAULTY_NONE,
+	FAULTY_SHORT,	/* half of what was asked for, whole blocks where it was blocks */
+	FAULTY_EINTR,	/* interrupted before anything was moved */
+	FAULTY_READ,	/* reads fail with @err */
+	FAULTY_WRITE,	/* writes fail with @err */
+	FAULTY_NOWAIT,	/* preadv2() fails with @err */
+	FAULTY_REOPEN,	/* open() of /proc/self/fd fails with @err */
+	FAULTY_URING,	/* io_uring_setup() fails with @err */
+};
+
+/* From now on, every @period-th such call on the file behind @fd fails; calls behind @after bytes of the file only. */
+void faulty_set(enum faulty_what what, int fd, unsigned int period, int err, off_t after);
+
+/* Calls that went wrong since then. */
+unsigned int faulty_hits(void);
+
+#endif
