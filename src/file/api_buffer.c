@@ -21,11 +21,11 @@ CUFILE_API CUfileError_t cuFileBufRegister(const void *base, size_t length, int 
 
 CUFILE_API CUfileError_t cuFileBufDeregister(const void *base)
 {
-	int ret;
+	int ret = bl_driver_check();
 
 	if (!base)
 		ret = bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("no base"));
-	else
+	else if (!ret)
 		ret = bl_buffer_remove(base);
 	bl_stats_op(BL_OP_BUF_DEREGISTER, ret);
 	return bl_error_status(ret);

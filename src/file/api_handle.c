@@ -40,5 +40,10 @@ CUFILE_API CUfileError_t cuFileHandleRegister(CUfileHandle_t *fh, CUfileDescr_t 
 
 CUFILE_API void cuFileHandleDeregister(CUfileHandle_t fh)
 {
-	bl_stats_op(BL_OP_HANDLE_DEREGISTER, bl_file_remove((uintptr_t)fh));
+	/* a child must not close what has its parent's numbers */
+	int ret = bl_driver_check();
+
+	if (!ret)
+		ret = bl_file_remove((uintptr_t)fh);
+	bl_stats_op(BL_OP_HANDLE_DEREGISTER, ret);
 }

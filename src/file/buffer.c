@@ -12,6 +12,7 @@
 #include "error.h"
 #include "gpu/cuda_ptr.h"
 #include "lane.h"
+#include "pages.h"
 #include "range.h"
 #include "stats.h"
 #include "util/log.h"
@@ -227,4 +228,6 @@ void bl_buffer_forget(void)
 	bl_range_forget();
 	unused = NULL;
 	atomic_store(&pinned_bytes, 0);
+	bl_lane_forget();
+	bl_pages_forget();
 }
