@@ -228,6 +228,6 @@ void bl_buffer_forget(void)
 	bl_range_forget();
 	unused = NULL;
 	atomic_store(&pinned_bytes, 0);
-	bl_lane_forget();
+	bl_file_lane_forget();
 	bl_pages_forget();
 }

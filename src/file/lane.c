@@ -227,7 +227,7 @@ int bl_lane_uring(struct bl_lane *lane)
 	return bl_uring_open(&lane->uring, lane->ce->ring, BL_CE_RING_SIZE);
 }
 
-void bl_lane_forget(void)
+void bl_file_lane_forget(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	idle = NULL;

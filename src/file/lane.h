@@ -84,6 +84,6 @@ int bl_lane_uring(struct bl_lane *lane);
 void bl_lane_drop_idle(void);
 
 /* Forget all that was inherited, in a child that starts anew. */
-void bl_lane_forget(void);
+void bl_file_lane_forget(void);
 
 #endif
