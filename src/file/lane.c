@@ -39,14 +39,18 @@ static void give_idle(struct bl_lane *lane)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Nothing is under way in it. A context that is gone took the channel's stream and memory with it. */
-static void drop(const struct bl_cuda *cuda, struct bl_lane *lane)
+/*
+ * Nothing is under way in it. A context that is gone took the channel's stream and memory with it; nothing is given back
+ * then, also if CUDA could only not be asked. A request never gives memory back: CUDA waits for all work of the GPU first,
+ * and the request may be what that waits for, as an operation of a stream.
+ */
+static void drop(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
 {
 	CUcontext context;
 
 	if (lane->uring.fd >= 0)
 		bl_uring_close(&lane->uring);
-	if (bl_ce_alive(cuda, lane->ce) && !cuda->cuCtxPushCurrent(lane->context)) {
+	if (alive && !cuda->cuCtxPushCurrent(lane->context)) {
 		cuda->cuStreamDestroy(lane->ce->stream);
 		if (lane->ce->ring)
 			cuda->cuMemFreeHost(lane->ce->ring);
@@ -69,9 +73,11 @@ static void sweep(const struct bl_cuda *cuda, bool all)
 	idle = NULL;
 	pthread_mutex_unlock(&lock);
 	while ((lane = list)) {
+		bool alive = bl_ce_alive(cuda, lane->ce);
+
 		list = lane->next;
-		if (all || !bl_ce_alive(cuda, lane->ce))
-			drop(cuda, lane);
+		if (all || !alive)
+			drop(cuda, lane, alive);
 		else
 			give_idle(lane);
 	}
@@ -118,7 +124,7 @@ static int find(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **
 	int ret = 0;
 
 	while ((lane = take_idle(context)) && !bl_ce_alive(cuda, lane->ce))
-		drop(cuda, lane);
+		drop(cuda, lane, false);
 	if (!lane)
 		ret = make(cuda, context, &lane);
 	if (ret == -EBUSY) {
