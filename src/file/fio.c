@@ -4,13 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "util/fork.h"
 #include "util/log.h"
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
 
 /* What of the caller's open flags a second descriptor of the file must have too. */
 #define KEPT_FLAGS (O_ACCMODE | O_SYNC | O_DSYNC)
@@ -77,6 +83,56 @@ bool bl_fio_direct(struct bl_file *file)
 	if (file->flags & O_DIRECT)
 		return file->align;
 	return __builtin_expect(bl_file_config()->force_odirect_mode, 0) && bl_fio_direct_fd(file) >= 0;
+}
+
+/* File systems whose files are in memory and nowhere else: a plain read never waits. */
+static bool in_memory(const struct bl_file *file)
+{
+	return file->magic == TMPFS_MAGIC || file->magic == RAMFS_MAGIC || file->magic == HUGETLBFS_MAGIC;
+}
+
+bool bl_fio_knows_cached(const struct bl_file *file)
+{
+	return !atomic_load_explicit(&file->no_nowait, memory_order_relaxed) || in_memory(file);
+}
+
+/* Files in memory are read plainly, where the kernel does not know reads of what is cached. */
+static ssize_t read_once(const struct bl_file *file, int fd, void *buf, size_t len, off_t pos)
+{
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	ssize_t nr;
+
+	if (!atomic_load_explicit(&file->no_nowait, memory_order_relaxed))
+		nr = preadv2(fd, &iov, 1, pos, RWF_NOWAIT);
+	else if (in_memory(file))
+		nr = pread(fd, buf, len, pos);
+	else
+		return -EAGAIN;
+	return nr < 0 ? -errno : nr;
+}
+
+ssize_t bl_fio_read_cached(struct bl_file *file, void *buf, size_t len, off_t pos)
+{
+	int fd = bl_fio_cached_fd(file);
+	ssize_t nr;
+
+	if (fd < 0)
+		return -EAGAIN;
+	do {
+		nr = read_once(file, fd, buf, len, pos);
+		if (nr == -EOPNOTSUPP || nr == -ENOSYS)
+			nr = atomic_exchange(&file->no_nowait, true) ? -EAGAIN : -EINTR;
+	} while (nr == -EINTR);
+	return nr;
+}
+
+/* The kernel takes no more than a device's largest request at a time: so it is asked for one piece after the other. */
+void bl_fio_read_ahead(struct bl_file *file, size_t len, off_t pos, size_t step)
+{
+	int fd = bl_fio_cached_fd(file);
+
+	for (size_t off = 0; off < len && fd >= 0; off += step)
+		posix_fadvise(fd, pos + (off_t)off, (off_t)(len - off < step ? len - off : step), POSIX_FADV_WILLNEED);
 }
 
 /* All of it, however many calls that takes. */

@@ -39,6 +39,24 @@ int bl_fio_direct_fd(struct bl_file *file);
 size_t bl_fio_read(struct bl_file *file, void *buf, size_t len, off_t pos, int *err_p);
 
 /**
+ * bl_fio_read_cached() - Read what the page cache has, and wait for nothing
+ * @file: file
+ * @buf:  receives the bytes; may be a GPU's mapping
+ * @len:  bytes wanted
+ * @pos:  offset in the file
+ *
+ * Return: bytes read, perhaps fewer; 0: the end of the file; -EAGAIN: the first of them is not in the page cache, or the
+ * file system cannot tell, which is noted; or the error.
+ */
+ssize_t bl_fio_read_cached(struct bl_file *file, void *buf, size_t len, off_t pos);
+
+/* Whether the file system can tell, as far as is known. */
+bool bl_fio_knows_cached(const struct bl_file *file);
+
+/* Have the kernel begin to fill the page cache with a range, @step bytes at a time. */
+void bl_fio_read_ahead(struct bl_file *file, size_t len, off_t pos, size_t step);
+
+/**
  * bl_fio_read_direct() - Read past the page cache
  * @file:   file
  * @buf:    BL_ALIGN_MAX-aligned, @len + 2 * BL_ALIGN_MAX bytes

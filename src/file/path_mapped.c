@@ -8,11 +8,6 @@
  */
 #define log_fmt(fmt) "file/mapped: " fmt
 #include <errno.h>
-#include <linux/magic.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "copy/fence.h"
 #include "fio.h"
@@ -20,16 +15,6 @@
 #include "pages.h"
 #include "tune.h"
 #include "util/log.h"
-
-#ifndef RWF_NOWAIT
-#define RWF_NOWAIT 8
-#endif
-
-/* File systems whose files are in memory and nowhere else: a plain read never waits. */
-static bool in_memory(const struct bl_file *file)
-{
-	return file->magic == TMPFS_MAGIC || file->magic == RAMFS_MAGIC || file->magic == HUGETLBFS_MAGIC;
-}
 
 static const char *usable(const struct bl_io *io)
 {
@@ -39,37 +24,9 @@ static const char *usable(const struct bl_io *io)
 		return "the buffer is not registered, or cannot be mapped";
 	if (io->direct)
 		return "the file is read past the page cache";
-	if (atomic_load_explicit(&io->file->no_nowait, memory_order_relaxed) && !in_memory(io->file))
+	if (!bl_fio_knows_cached(io->file))
 		return "the file system cannot say what it has in the page cache";
 	return NULL;
-}
-
-/* Files in memory are read plainly, where the kernel does not know reads of what is cached. */
-static ssize_t read_once(const struct bl_file *file, int fd, void *buf, size_t len, off_t pos)
-{
-	struct iovec iov = { .iov_base = buf, .iov_len = len };
-	ssize_t nr;
-
-	if (!atomic_load_explicit(&file->no_nowait, memory_order_relaxed))
-		nr = preadv2(fd, &iov, 1, pos, RWF_NOWAIT);
-	else if (in_memory(file))
-		nr = pread(fd, buf, len, pos);
-	else
-		return -EAGAIN;
-	return nr < 0 ? -errno : nr;
-}
-
-/* -EAGAIN: not in the page cache, or the file system cannot tell, which is noted. */
-static ssize_t read_cached(struct bl_file *file, int fd, void *buf, size_t len, off_t pos)
-{
-	ssize_t nr;
-
-	do {
-		nr = read_once(file, fd, buf, len, pos);
-		if (nr == -EOPNOTSUPP || nr == -ENOSYS)
-			nr = atomic_exchange(&file->no_nowait, true) ? -EAGAIN : -EINTR;
-	} while (nr == -EINTR);
-	return nr;
 }
 
 static bool goes_straight(const struct bl_io *io)
@@ -80,36 +37,36 @@ static bool goes_straight(const struct bl_io *io)
 }
 
 /* The kernel copies to the mapping by itself. */
-static ssize_t move_straight(struct bl_io *io, int fd)
+static ssize_t move_straight(struct bl_io *io)
 {
-	ssize_t nr = read_cached(io->file, fd, (char *)io->mem.mapped + io->done, io->len - io->done,
+	ssize_t nr = bl_fio_read_cached(io->file, (char *)io->mem.mapped + io->done, io->len - io->done,
 				 io->pos + (off_t)io->done);
 
 	bl_fence_wc_store();
 	return nr;
 }
 
-static ssize_t move_piece(struct bl_io *io, int fd, void *pages, size_t piece)
+static ssize_t move_piece(struct bl_io *io, void *pages, size_t piece)
 {
 	size_t left = io->len - io->done;
 	ssize_t nr;
 	int ret;
 
-	nr = read_cached(io->file, fd, pages, left < piece ? left : piece, io->pos + (off_t)io->done);
+	nr = bl_fio_read_cached(io->file, pages, left < piece ? left : piece, io->pos + (off_t)io->done);
 	if (nr <= 0)
 		return nr;
 	ret = bl_copy_to(io->mem.pin, (char *)io->mem.mapped + io->done, pages, (size_t)nr);
 	return ret ? ret : nr;
 }
 
-static int move(struct bl_io *io, int fd, void *pages)
+static int move(struct bl_io *io, void *pages)
 {
 	bool straight = goes_straight(io);
 	size_t piece = bl_file_tune()->bounce;
 	ssize_t nr;
 
 	while (io->done < io->len) {
-		nr = straight ? move_straight(io, fd) : move_piece(io, fd, pages, piece);
+		nr = straight ? move_straight(io) : move_piece(io, pages, piece);
 		if (nr <= 0)
 			return (int)nr;
 		io->done += (size_t)nr;
@@ -119,16 +76,13 @@ static int move(struct bl_io *io, int fd, void *pages)
 
 static int run(struct bl_io *io)
 {
-	int fd = bl_fio_cached_fd(io->file), ret;
 	size_t before = io->done;
-	void *pages;
+	void *pages = bl_pages_get();
+	int ret;
 
-	if (fd < 0)
-		return -EAGAIN;
-	pages = bl_pages_get();
 	if (!pages)
 		return fail(ENOMEM, "no memory for a piece of the file");
-	ret = move(io, fd, pages);
+	ret = move(io, pages);
 	bl_pages_put(pages);
 	if (io->done == before)
 		return ret;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "config.h"
 #include "fio.h"
 #include "pages.h"
 #include "tune.h"
@@ -25,7 +26,10 @@ size_t bl_staged_piece(const struct bl_io *io)
 	uint32_t large = io->direct ? tune->direct_piece : tune->piece;
 	uint32_t small = io->direct ? tune->direct_small : tune->piece_small;
 	uint32_t piece = left >= 8UL * large ? large : small;
+	uint64_t most = bl_file_config()->max_direct_io_size_kb << 10;
 
+	if (io->direct && most && piece > most)
+		piece = (uint32_t)most;
 	/* slots divide the lane's memory */
 	return 1UL << (31 - __builtin_clz(piece));
 }

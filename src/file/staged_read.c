@@ -13,6 +13,7 @@
 #include "crew.h"
 #include "fio.h"
 #include "staged.h"
+#include "tune.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/ref.h"
@@ -30,6 +31,7 @@
  * @mapped:    an address in the GPU's mapping, or NULL
  * @direct:    past the page cache
  * @deadline_ns: after which it is given up
+ * @cold:      a piece was not in the page cache: the kernel was asked to read ahead
  * @pieces:    what there is to do
  * @pending:   helpers that were not taken back and have not ended
  * @lock:      guards @abandoned while a transfer is started
@@ -46,6 +48,7 @@ struct job {
 	const void *mapped;
 	bool direct;
 	uint64_t deadline_ns;
+	atomic_bool cold;
 	struct bl_pieces pieces;
 	atomic_uint pending;
 	pthread_mutex_t lock;
@@ -108,6 +111,24 @@ static int post(struct job *job, struct bl_lane *lane, unsigned int slot, const 
 	return ret;
 }
 
+/* The first piece that is not in the page cache has the kernel read the rest ahead, while this thread waits for that piece. */
+static size_t read_cached(struct job *job, char *memory, const struct bl_piece *piece, int *err_p)
+{
+	ssize_t got = 0;
+
+	if (!atomic_load_explicit(&job->cold, memory_order_relaxed))
+		got = bl_fio_read_cached(job->file, memory, piece->len, piece->pos);
+	if (got == (ssize_t)piece->len) {
+		*err_p = 0;
+		return piece->len;
+	}
+	if (got == -EAGAIN && !atomic_exchange(&job->cold, true))
+		bl_fio_read_ahead(job->file, job->pieces.len - piece->off, piece->pos, job->pieces.size);
+	if (got < 0)
+		got = 0;
+	return (size_t)got + bl_fio_read(job->file, memory + got, piece->len - (size_t)got, piece->pos + got, err_p);
+}
+
 static int do_piece(struct job *job, struct bl_lane *lane, unsigned int slot, const struct bl_piece *piece)
 {
 	char *memory = bl_lane_slot(lane, slot);
@@ -122,7 +143,7 @@ static int do_piece(struct job *job, struct bl_lane *lane, unsigned int slot, co
 	if (job->direct)
 		got = bl_fio_read_direct(job->file, memory, piece->len, piece->pos, &skip, &err);
 	else
-		got = bl_fio_read(job->file, memory, piece->len, piece->pos, &err);
+		got = read_cached(job, memory, piece, &err);
 	if (got < piece->len)
 		bl_pieces_stop(&job->pieces, piece->off + got, err == -EFAULT ? -EAGAIN : err);
 	return got ? post(job, lane, slot, piece, memory + skip, got) : 0;
@@ -133,9 +154,12 @@ static void take_part(struct job *job, struct bl_lane *lane)
 {
 	struct bl_piece piece;
 	size_t first = SIZE_MAX;
-	unsigned int slot = 0;
+	unsigned int slot = 0, nr = lane->nr;
 	int ret = 0, err;
 
+	/* few enough for the CPU's own cache; the copy engine is faster than the reads */
+	if (!job->direct && nr > bl_file_tune()->read_slots)
+		nr = bl_file_tune()->read_slots;
 	bl_ce_flush(lane->ce, job->mapped);
 	while (!ret && bl_pieces_take(&job->pieces, &piece)) {
 		if (first == SIZE_MAX)
@@ -143,7 +167,7 @@ static void take_part(struct job *job, struct bl_lane *lane)
 		ret = do_piece(job, lane, slot, &piece);
 		if (ret)
 			bl_pieces_stop(&job->pieces, piece.off, ret);
-		slot = (slot + 1) % lane->nr;
+		slot = (slot + 1) % nr;
 	}
 	err = bl_lane_drain(lane);
 	if (err && first != SIZE_MAX)

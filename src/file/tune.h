@@ -25,6 +25,8 @@
 	/* bytes per piece through the page cache: of requests of at least eight, and of smaller ones */               \
 	X(piece, 512U << 10, 65536, 2U << 20)                                                                          \
 	X(piece_small, 256U << 10, 65536, 2U << 20)                                                                    \
+	/* slots that a thread takes turns with */                                                                     \
+	X(read_slots, 3, 2, 64)                                                                                        \
 	/* bytes per piece past the page cache; requests up to direct_one are not cut */                               \
 	X(direct_piece, 512U << 10, 65536, 2U << 20)                                                                   \
 	X(direct_small, 256U << 10, 65536, 2U << 20)                                                                   \
