@@ -92,39 +92,42 @@ static int check_limit(const char *what, enum bl_key key, size_t value, bool mod
 	return 0;
 }
 
-static CUfileError_t set_limit(const char *what, enum bl_key key, size_t value, bool module_only)
+/* @poll: for the threshold of polling, whether to poll; else not looked at. */
+static CUfileError_t set_limit(const char *what, enum bl_key key, size_t value, bool module_only, bool poll)
 {
+	struct bl_file_config *config = bl_config_in_force();
 	int ret = bl_driver_use();
 
 	if (!ret)
 		ret = check_limit(what, key, value, module_only);
-	if (!ret)
-		atomic_store((_Atomic(uint64_t) *)bl_key_at(bl_config_in_force(), key), value);
-	return bl_error_status(ret);
+	if (ret)
+		return bl_error_status(ret);
+	bl_driver_lock();
+	atomic_store((_Atomic(uint64_t) *)bl_key_at(config, key), value);
+	if (key == BL_KEY_POLL_SIZE)
+		atomic_store(&config->use_poll_mode, poll);
+	bl_driver_unlock();
+	return bl_error_status(0);
 }
 
 CUfileError_t cuFileDriverSetPollMode(bool poll, size_t poll_threshold_size)
 {
-	CUfileError_t status = set_limit("poll threshold", BL_KEY_POLL_SIZE, poll_threshold_size, false);
-
-	if (status.err == CU_FILE_SUCCESS)
-		atomic_store(&bl_config_in_force()->use_poll_mode, poll);
-	return status;
+	return set_limit("poll threshold", BL_KEY_POLL_SIZE, poll_threshold_size, false, poll);
 }
 
 CUfileError_t cuFileDriverSetMaxDirectIOSize(size_t max_direct_io_size)
 {
-	return set_limit("largest direct I/O", BL_KEY_DIRECT_IO_SIZE, max_direct_io_size, false);
+	return set_limit("largest direct I/O", BL_KEY_DIRECT_IO_SIZE, max_direct_io_size, false, false);
 }
 
 CUfileError_t cuFileDriverSetMaxCacheSize(size_t max_cache_size)
 {
-	return set_limit("bounce buffers", BL_KEY_CACHE_SIZE, max_cache_size, true);
+	return set_limit("bounce buffers", BL_KEY_CACHE_SIZE, max_cache_size, true, false);
 }
 
 CUfileError_t cuFileDriverSetMaxPinnedMemSize(size_t max_pinned_size)
 {
-	return set_limit("pinned memory", BL_KEY_PINNED_SIZE, max_pinned_size, true);
+	return set_limit("pinned memory", BL_KEY_PINNED_SIZE, max_pinned_size, true, false);
 }
 
 CUfileError_t cuFileGetBARSizeInKB(int gpuIndex, size_t *barSize)

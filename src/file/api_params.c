@@ -58,25 +58,26 @@ static int invalid(const char *what, int param)
 	return bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("parameter %d: %s"), param, what);
 }
 
-/* Take the lock and let @scratch be what is, or would be, in force. */
-static int begin_get(enum bl_key key, const void *value, int param)
+/* Take the lock and see what is, or would be, in force. */
+static int begin_get(enum bl_key key, const void *value, int param, const struct bl_file_config **config_p)
 {
 	if (key == BL_KEY_NONE)
 		return invalid("no such parameter", param);
 	if (!value)
 		return invalid("no place for its value", param);
-	bl_config_peek(&scratch, bl_driver_lock());
+	*config_p = bl_config_peek(&scratch, bl_driver_lock());
 	return 0;
 }
 
 CUfileError_t cuFileGetParameterSizeT(CUFileSizeTConfigParameter_t param, size_t *value)
 {
 	enum bl_key key = KEY(numbers, param);
-	int ret = begin_get(key, value, (int)param);
+	const struct bl_file_config *config;
+	int ret = begin_get(key, value, (int)param, &config);
 
 	if (!ret) {
-		*value = bl_keys[key].kind == BL_KIND_UINT ? *(unsigned int *)bl_key_at(&scratch, key)
-							   : *(uint64_t *)bl_key_at(&scratch, key);
+		*value = bl_keys[key].kind == BL_KIND_UINT ? *(const unsigned int *)bl_key_see(config, key)
+							   : *(const uint64_t *)bl_key_see(config, key);
 		bl_driver_unlock();
 	}
 	return bl_error_status(ret);
@@ -85,10 +86,11 @@ CUfileError_t cuFileGetParameterSizeT(CUFileSizeTConfigParameter_t param, size_t
 CUfileError_t cuFileGetParameterBool(CUFileBoolConfigParameter_t param, bool *value)
 {
 	enum bl_key key = KEY(bools, param);
-	int ret = begin_get(key, value, (int)param);
+	const struct bl_file_config *config;
+	int ret = begin_get(key, value, (int)param, &config);
 
 	if (!ret) {
-		*value = *(bool *)bl_key_at(&scratch, key);
+		*value = *(const bool *)bl_key_see(config, key);
 		bl_driver_unlock();
 	}
 	return bl_error_status(ret);
@@ -97,16 +99,17 @@ CUfileError_t cuFileGetParameterBool(CUFileBoolConfigParameter_t param, bool *va
 CUfileError_t cuFileGetParameterString(CUFileStringConfigParameter_t param, char *desc_str, int len)
 {
 	enum bl_key key = KEY(texts, param);
+	const struct bl_file_config *config;
 	const char *text;
 	int ret;
 
 	/* the original does not tell this one */
 	if (key == BL_KEY_LOG_FILE)
 		key = BL_KEY_NONE;
-	ret = begin_get(key, desc_str, (int)param);
+	ret = begin_get(key, desc_str, (int)param, &config);
 	if (ret)
 		return bl_error_status(ret);
-	text = bl_key_at(&scratch, key);
+	text = bl_key_see(config, key);
 	if (key == BL_KEY_LOG_LEVEL && !*text)
 		text = "ERROR";
 	if (len <= 0 || strlen(text) >= (size_t)len)
@@ -223,12 +226,13 @@ static CUfileError_t set_slabs(enum bl_key key, const size_t *sizes, const size_
 
 static CUfileError_t get_slabs(enum bl_key key, size_t *sizes, size_t *counts, int len)
 {
+	const struct bl_file_config *config;
 	const struct bl_slab_array *slabs;
-	int ret = begin_get(key, sizes && counts ? sizes : NULL, (int)key);
+	int ret = begin_get(key, sizes && counts ? sizes : NULL, (int)key, &config);
 
 	if (ret)
 		return bl_error_status(ret);
-	slabs = bl_key_at(&scratch, key);
+	slabs = bl_key_see(config, key);
 	if (len == slabs->nr) {
 		memcpy(sizes, slabs->size_kb, (size_t)len * sizeof(*sizes));
 		memcpy(counts, slabs->count, (size_t)len * sizeof(*counts));

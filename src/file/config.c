@@ -39,14 +39,13 @@ void bl_config_open(void)
 	bl_config_notes_log();
 }
 
-void bl_config_peek(struct bl_file_config *config, bool open)
+const struct bl_file_config *bl_config_peek(struct bl_file_config *scratch, bool open)
 {
-	if (open) {
-		*config = in_force;
-		return;
-	}
-	gather(config);
+	if (open)
+		return &in_force;
+	gather(scratch);
 	bl_config_notes_drop();
+	return scratch;
 }
 
 void bl_config_stage(const struct bl_file_config *config, enum bl_key key)

@@ -104,6 +104,11 @@ const char *bl_key_show(const struct bl_file_config *config, enum bl_key key, ch
 /* Copy one value. */
 void bl_key_copy(struct bl_file_config *to, const struct bl_file_config *from, enum bl_key key);
 
+static inline const void *bl_key_see(const struct bl_file_config *config, enum bl_key key)
+{
+	return (const char *)config + bl_keys[key].off;
+}
+
 static inline void *bl_key_at(struct bl_file_config *config, enum bl_key key)
 {
 	return (char *)config + bl_keys[key].off;

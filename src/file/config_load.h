@@ -44,13 +44,13 @@ void bl_config_environment(struct bl_file_config *config);
 void bl_config_open(void);
 
 /*
- * What an open would put in force, or what is in force; @config is large. bl_config_stage() notes that @key of @config is
- * to be taken by the next open.
+ * What is in force, or what an open would put in force: then in @scratch. bl_config_stage() notes that @key of @config is
+ * to be taken by the next open. Both under the driver's lock.
  */
-void bl_config_peek(struct bl_file_config *config, bool open);
+const struct bl_file_config *bl_config_peek(struct bl_file_config *scratch, bool open);
 void bl_config_stage(const struct bl_file_config *config, enum bl_key key);
 
-/* For calls that change what is in force while the driver is open. */
+/* For calls that change what is in force while the driver is open; atomic members only, under its lock. */
 struct bl_file_config *bl_config_in_force(void);
 
 /* Where messages go from now on, and which; with the driver closed: as before the first open. */

@@ -12,7 +12,7 @@ struct tally {
 	uint64_t us;
 };
 
-static struct tally tally(const struct bl_stats_way ways[BL_PATH_NR][2], bool write)
+static struct tally tally(const struct bl_stats_way (*ways)[2], bool write)
 {
 	struct tally sum = {0, 0, 0, 0};
 	uint64_t ns = 0;
