@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #define log_fmt(fmt) "file/handle: " fmt
+#include "deny.h"
 #include "driver.h"
 #include "error.h"
 #include "file.h"
@@ -30,6 +31,8 @@ CUFILE_API CUfileError_t cuFileHandleRegister(CUfileHandle_t *fh, CUfileDescr_t 
 	ret = bl_driver_use();
 	if (!ret)
 		ret = check(fh, descr);
+	if (!ret)
+		ret = bl_deny_file(descr->handle.fd);
 	if (!ret)
 		ret = bl_file_add(descr->handle.fd, &handle);
 	if (!ret)

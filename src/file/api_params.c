@@ -61,6 +61,7 @@ static int invalid(const char *what, int param)
 /* Take the lock and see what is, or would be, in force. */
 static int begin_get(enum bl_key key, const void *value, int param, const struct bl_file_config **config_p)
 {
+	*config_p = &bl_config_defaults;
 	if (key == BL_KEY_NONE)
 		return invalid("no such parameter", param);
 	if (!value)

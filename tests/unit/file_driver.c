@@ -8,6 +8,7 @@
 
 #include "cufile.h"
 #include "file/config_load.h"
+#include "file/deny.h"
 #include "file/driver.h"
 #include "file/error.h"
 #include "file/nvfs_modules.h"
@@ -381,6 +382,58 @@ static void a_child_of_a_closed_driver_begins_anew(void)
 	check_eq(in_child(child_of_closed), 0);
 }
 
+static void mounts_are_understood(void)
+{
+	struct bl_mount mount;
+	int id = 0;
+
+	check(bl_mount_parse("36 35 98:0 /mnt1 /a\\040b rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n", &id, &mount));
+	check_eq(id, 36);
+	check_str(mount.point, "/a b");
+	check_str(mount.type, "ext3");
+	check_str(mount.source, "/dev/root");
+	check(bl_mount_parse("1 1 0:1 / / rw - tmpfs", &id, &mount));
+	check_str(mount.source, "");
+	check(!bl_mount_parse("1 1 0:1 / / rw", &id, &mount));
+	check(!bl_mount_parse("1 - ext4 x", &id, &mount));
+	check(!bl_mount_parse("x - - ext4 x", &id, &mount));
+	check(!bl_mount_parse("", &id, &mount));
+}
+
+/* Register a file under a denylist. */
+static CUfileOpError under(const char *denylist)
+{
+	CUfileDescr_t descr = {.type = CU_FILE_HANDLE_TYPE_OPAQUE_FD};
+	CUfileOpError err;
+	CUfileHandle_t handle;
+	char path[300], text[500];
+	int fd;
+
+	fresh();
+	snprintf(path, sizeof(path), "%s/deny.json", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	snprintf(text, sizeof(text), "{\"denylist\": {%s}}", denylist);
+	check(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !close(fd));
+	setenv("CUFILE_ENV_PATH_JSON", path, 1);
+	descr.handle.fd = open("/dev/shm/barlane-deny", O_RDWR | O_CREAT, 0600);
+	if (descr.handle.fd < 0)
+		skip("/dev/shm: %s", strerror(errno));
+	unlink("/dev/shm/barlane-deny");
+	err = cuFileHandleRegister(&handle, &descr).err;
+	setenv("CUFILE_ENV_PATH_JSON", "/dev/null/none", 1);
+	close(descr.handle.fd);
+	return err;
+}
+
+static void the_denylist_is_heeded(void)
+{
+	check_eq(under("\"mounts\": [\"/dev/shm\"]"), CU_FILE_IO_DISABLED);
+	check_eq(under("\"mounts\": [\"/dev/shm/x\"]"), OK);
+	check_eq(under("\"filesystems\": [\"ext4\", \"tmpfs\"]"), CU_FILE_IO_DISABLED);
+	check_eq(under("\"filesystems\": [\"nfs\"], \"drivers\": [\"nvme\"], \"devices\": [\"/dev/sda\"]"), OK);
+	check_eq(under(""), OK);
+}
+
 static int closed_first, closed_second;
 
 static void close_first(void)
@@ -486,6 +539,8 @@ static const struct tap_test tests[] = {
 	{"P2P flags are those of the platform", p2p_flags_are_those_of_the_platform},
 	{"a child of an open driver is refused", a_child_of_an_open_driver_is_refused},
 	{"a child of a closed driver begins anew", a_child_of_a_closed_driver_begins_anew},
+	{"mounts are understood", mounts_are_understood},
+	{"the denylist is heeded", the_denylist_is_heeded},
 	{"closers run in reverse order", closers_run_in_reverse_order},
 	{"threads open and close at once", threads_open_and_close_at_once},
 	{"errors become what calls return", errors_become_what_calls_return},
