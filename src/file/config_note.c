@@ -24,13 +24,14 @@ static int nr_said;
 
 void bl_config_note(const char *fmt, ...)
 {
-	char *text = notes.text[notes.nr];
+	char *text;
 	va_list ap;
 
 	if (notes.nr == MAX_NOTES) {
 		notes.dropped++;
 		return;
 	}
+	text = notes.text[notes.nr];
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(notes.text[0]), fmt, ap);
 	va_end(ap);
