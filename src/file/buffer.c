@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 #include "driver.h"
@@ -30,13 +31,19 @@ static _Atomic(uint64_t) pinned_bytes;
 static struct bl_buffer *take_unused(void)
 {
 	struct bl_buffer *buffer;
+	bool fresh;
 
 	pthread_mutex_lock(&lock);
 	buffer = unused;
 	if (buffer)
 		unused = buffer->next_free;
 	pthread_mutex_unlock(&lock);
-	return buffer ? buffer : calloc(1, sizeof(*buffer));
+	fresh = !buffer;
+	if (fresh)
+		buffer = aligned_alloc(_Alignof(struct bl_buffer), sizeof(*buffer));
+	if (buffer && fresh)
+		memset(buffer, 0, sizeof(*buffer));
+	return buffer;
 }
 
 static void give_unused(struct bl_buffer *buffer)
@@ -80,30 +87,35 @@ static int pin_and_map(struct bl_buffer *buffer, bl_ctx_t ctx)
 	return 0;
 }
 
-/* What cannot be pinned is no error: CUDA copies. */
-static int pin(struct bl_buffer *buffer)
+/* Room for @len more; the limit is the configuration's. */
+static int account(size_t len)
 {
 	uint64_t limit = bl_file_config()->max_device_pinned_mem_size_kb << 10;
+
+	if (atomic_fetch_add(&pinned_bytes, len) + len <= limit)
+		return 0;
+	atomic_fetch_sub(&pinned_bytes, len);
+	return fail(ENOSPC, "max_device_pinned_mem_size_kb %" PRIu64 " would be exceeded", limit >> 10);
+}
+
+/* What cannot be pinned is no error: CUDA copies. */
+static void pin(struct bl_buffer *buffer)
+{
 	bl_ctx_t ctx = bl_driver_ctx();
 	int ret = -ENODEV;
 
-	if (atomic_fetch_add(&pinned_bytes, buffer->len) + buffer->len > limit) {
-		atomic_fetch_sub(&pinned_bytes, buffer->len);
-		return bl_fail(-BL_CUFILE(CU_FILE_INVALID_MAPPING_SIZE),
-			       log_fmt("base 0x%" PRIx64 " len 0x%zx: max_device_pinned_mem_size_kb %" PRIu64
-				       " would be exceeded"),
-			       buffer->base, buffer->len, limit >> 10);
-	}
 	bl_fail_hush(1);
 	if (ctx)
+		ret = account(buffer->len);
+	if (!ret) {
 		ret = pin_and_map(buffer, ctx);
+		if (ret)
+			atomic_fetch_sub(&pinned_bytes, buffer->len);
+	}
 	bl_fail_hush(-1);
-	if (!ret)
-		return 0;
-	atomic_fetch_sub(&pinned_bytes, buffer->len);
-	log_info("base 0x%" PRIx64 " len 0x%zx: not mapped, CUDA copies (%s)", buffer->base, buffer->len,
-		 bl_last_error(NULL));
-	return 0;
+	if (ret)
+		log_info("base 0x%" PRIx64 " len 0x%zx: not mapped, CUDA copies (%s)", buffer->base, buffer->len,
+			 bl_last_error(NULL));
 }
 
 static void unpin(struct bl_buffer *buffer)
@@ -136,7 +148,9 @@ static int examine(struct bl_buffer *buffer)
 	buffer->ordinal = mem.ordinal;
 	if (mem.kind != BL_MEM_HOST)
 		bl_mem_target_copy(&buffer->target, mem.target);
-	return mem.kind == BL_MEM_DEVICE ? pin(buffer) : 0;
+	if (mem.kind == BL_MEM_DEVICE)
+		pin(buffer);
+	return 0;
 }
 
 static int publish(struct bl_buffer *buffer)

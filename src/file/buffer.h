@@ -24,8 +24,8 @@
  * @next_free: list of unused ones
  */
 struct bl_buffer {
-	atomic_int refs;
-	uint64_t base;
+	_Alignas(64) atomic_int refs;
+	_Alignas(64) uint64_t base; /* what is only read is apart from what each request writes */
 	size_t len;
 	enum bl_mem_kind kind;
 	int ordinal;
@@ -46,8 +46,7 @@ struct bl_buffer {
  * Pins and maps GPU memory through the core. What cannot be pinned is registered all the same, and copied by CUDA; the
  * reason is logged and counted.
  * Return: 0; -(CU_FILE_INVALID_VALUE): NULL or no bytes; -(CU_FILE_MEMORY_ALREADY_REGISTERED);
- * -(CU_FILE_CUDA_POINTER_RANGE_ERROR): beyond the allocation; -(CU_FILE_INVALID_MAPPING_SIZE): more than
- * max_device_pinned_mem_size_kb; -ENOMEM.
+ * -(CU_FILE_CUDA_POINTER_RANGE_ERROR): beyond the allocation; -ENOMEM.
  */
 int bl_buffer_add(const void *base, size_t len, int flags);
 

@@ -81,13 +81,19 @@ static void drop_fd(atomic_int *fd)
 static struct bl_file *take_unused(void)
 {
 	struct bl_file *file;
+	bool fresh;
 
 	pthread_mutex_lock(&lock);
 	file = unused;
 	if (file)
 		unused = file->next_free;
 	pthread_mutex_unlock(&lock);
-	return file ? file : calloc(1, sizeof(*file));
+	fresh = !file;
+	if (fresh)
+		file = aligned_alloc(_Alignof(struct bl_file), sizeof(*file));
+	if (file && fresh)
+		memset(file, 0, sizeof(*file));
+	return file;
 }
 
 static void give_unused(struct bl_file *file)

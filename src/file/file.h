@@ -33,8 +33,8 @@
  * @counts:    bytes and calls per path and direction
  */
 struct bl_file {
-	atomic_int refs;
-	uint64_t handle;
+	_Alignas(64) atomic_int refs;
+	_Alignas(64) uint64_t handle; /* what is only read is apart from what each request writes */
 	int fd;
 	atomic_int direct_fd;
 	atomic_int cached_fd;
@@ -46,7 +46,7 @@ struct bl_file {
 	bool device;
 	atomic_bool no_nowait;
 	atomic_uint told;
-	struct bl_file_counts {
+	_Alignas(64) struct bl_file_counts {
 		_Atomic(uint64_t) calls[2];
 		_Atomic(uint64_t) bytes[2];
 	} counts[BL_PATH_NR];

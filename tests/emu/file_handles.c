@@ -259,6 +259,55 @@ static void gone_memory(void)
 	tested_drop(&tested);
 }
 
+static CUdeviceptr pieces_of_memory(size_t piece, size_t nr)
+{
+	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				     .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+	CUmemAccessDesc access = { .location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr va = 0;
+
+	check_eq(world.cuda->cuMemAddressReserve(&va, piece * nr, 0, 0, 0), CUDA_SUCCESS);
+	for (size_t i = 0; i < nr; i++) {
+		check_eq(world.cuda->cuMemCreate(&handle, piece, &prop, 0), CUDA_SUCCESS);
+		check_eq(world.cuda->cuMemMap(va + i * piece, piece, 0, handle, 0), CUDA_SUCCESS);
+		check_eq(world.cuda->cuMemRelease(handle), CUDA_SUCCESS);
+	}
+	check_eq(world.cuda->cuMemSetAccess(va, piece * nr, &access, 1), CUDA_SUCCESS);
+	return va;
+}
+
+/* Allocators that grow give such memory out as one tensor. */
+static void several_allocations(void)
+{
+	size_t piece = 2UL << 20, len = 3 * piece - 4096;
+	struct tested tested;
+	CUdeviceptr va;
+	void *base;
+
+	world_enter();
+	tested_make(&tested, "disk", O_RDWR);
+	tested_fill(&tested, len + 100, 4);
+	va = pieces_of_memory(piece, 3);
+	base = (void *)(uintptr_t)va;
+	for (int registered = 0; registered < 2; registered++) {
+		check_eq(world.cuda->cuMemsetD8(va, 0, 3 * piece), CUDA_SUCCESS);
+		check_eq(world.cuda->cuStreamSynchronize(NULL), CUDA_SUCCESS);
+		if (registered)
+			check_eq(cuFileBufRegister(base, 3 * piece, 0).err, CU_FILE_SUCCESS);
+		check_eq(cuFileRead(tested.handle, base, len, 100, 1000), len);
+		check(is_pattern(va + 1000, len, 100));
+		check_eq(cuFileWrite(tested.handle, base, piece, 100, (off_t)(piece / 2)), piece);
+		check_eq(cuFileRead(tested.handle, base, piece, 100, (off_t)(piece / 2)), piece);
+		check(is_pattern(va + piece / 2, piece, 100 + piece / 2 - 1000));
+		tested_fill(&tested, len + 100, 4);
+	}
+	check_eq(cuFileBufDeregister(base).err, CU_FILE_SUCCESS);
+	must_fail(cuFileRead(tested.handle, base, 3 * piece + 1, 0, 0), EIO);
+	tested_drop(&tested);
+	check_eq(world.cuda->cuMemUnmap(va, 3 * piece), CUDA_SUCCESS);
+}
+
 /* Hundreds of ranges, in no order, some around others; each is found, and none that is gone. */
 static void many_ranges(void)
 {
@@ -367,6 +416,7 @@ static const struct tap_test tests[] = {
 	{ "wrong_arguments_have_their_errors", arguments },
 	{ "ranges_are_registered_by_the_rules", registrations },
 	{ "memory_that_is_gone_is_an_error", gone_memory },
+	{ "memory_of_several_allocations_is_one_range", several_allocations },
 	{ "many_ranges_are_told_apart", many_ranges },
 	{ "vectors_are_filled_in_turn", vectors },
 };

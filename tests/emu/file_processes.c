@@ -46,8 +46,10 @@ static void start_moving(void)
 	static const size_t lens[] = { 4096, 65536, 1UL << 20, SIZE };
 	pthread_t thread;
 
-	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		check_eq(pthread_create(&thread, NULL, keep_moving, (void *)lens[i]), 0);
+		pthread_detach(thread);
+	}
 	usleep(50000);
 }
 
