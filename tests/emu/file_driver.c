@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "file/stats_shm.h"
+#include "file/stats_file.h"
 #include "file_world.h"
 #include "tests/tap.h"
 
@@ -84,6 +84,7 @@ static void counts_per_gpu(const void *arg)
 	static CUfileStatsLevel3_t stats;
 	const struct bl_stats_shm *shm;
 	struct tested tested;
+	char path[4096];
 	CUdeviceptr ptr;
 	CUuuid uuid;
 	CUdevice dev;
@@ -124,6 +125,9 @@ static void counts_per_gpu(const void *arg)
 	check_eq(shm->nr_gpus, 2);
 	check_eq(memcmp(uuid.bytes, shm->uuid[0], 16), 0);
 	bl_stats_shm_close(shm);
+	/* the child of a test ends without its exit handlers */
+	check_eq(bl_stats_name(bl_stats_dir(0), getpid(), path, sizeof(path)), 0);
+	check(!unlink(path));
 	check_eq(cuFileDriverClose().err, OK);
 	tested_drop(&tested);
 	world_free(ptr);
