@@ -7,6 +7,7 @@
 #include "staged.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "config.h"
 #include "fio.h"
@@ -46,6 +47,17 @@ int bl_staged_lane(const struct bl_io *io, const struct bl_ce_target *target, si
 		return -EAGAIN;
 	}
 	return ret;
+}
+
+int bl_staged_error(int err)
+{
+	static atomic_bool told;
+
+	if (err != -EFAULT)
+		return err;
+	if (!atomic_exchange(&told, true))
+		log_warn("direct I/O does not take CUDA's pinned memory on this machine: path plain is used");
+	return -EAGAIN;
 }
 
 /* The CPU writes some KiB to the GPU sooner than a transfer is submitted. */

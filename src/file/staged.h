@@ -30,4 +30,10 @@ size_t bl_staged_piece(const struct bl_io *io);
 /* A lane; what keeps it from being had is for another path. 0, -EAGAIN, or the error. */
 int bl_staged_lane(const struct bl_io *io, const struct bl_ce_target *target, size_t slot, struct bl_lane **lane_p);
 
+/*
+ * What an error of the file means for the request. -EFAULT, with memory that is there: the kernel cannot have devices reach
+ * CUDA's pinned memory. Path plain has other memory, so that becomes -EAGAIN, and is said once.
+ */
+int bl_staged_error(int err);
+
 #endif

@@ -78,7 +78,7 @@ static void finish_read(struct flow *flow, unsigned int slot, int32_t result)
 	if (got < piece->len && (result >= 0 || worth_a_call(result)))
 		got = bl_fio_read_direct(flow->io->file, memory, piece->len, piece->pos, &skip, &err);
 	if (got < piece->len)
-		bl_pieces_stop(&flow->pieces, piece->off + got, err == -EFAULT ? -EAGAIN : err);
+		bl_pieces_stop(&flow->pieces, piece->off + got, bl_staged_error(err));
 	flow->state[slot] = FREE;
 	if (!got)
 		return;
@@ -123,7 +123,7 @@ static void write_now(struct flow *flow, unsigned int slot, size_t from)
 	done = from + bl_fio_write(flow->io->file, place_of(flow, slot) + from, piece->len - from,
 				   piece->pos + (off_t)from, &err);
 	if (done < piece->len)
-		bl_pieces_stop(&flow->pieces, piece->off + done, err == -EFAULT ? -EAGAIN : err);
+		bl_pieces_stop(&flow->pieces, piece->off + done, bl_staged_error(err));
 }
 
 static void finish_write(struct flow *flow, unsigned int slot, int32_t result)
@@ -132,7 +132,7 @@ static void finish_write(struct flow *flow, unsigned int slot, int32_t result)
 
 	flow->state[slot] = FREE;
 	if (result < 0 && !worth_a_call(result))
-		bl_pieces_stop(&flow->pieces, piece->off, result == -EFAULT ? -EAGAIN : result);
+		bl_pieces_stop(&flow->pieces, piece->off, bl_staged_error(result));
 	else if (result < (int64_t)piece->len)
 		write_now(flow, slot, result > 0 ? (size_t)result : 0);
 }

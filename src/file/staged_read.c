@@ -145,7 +145,7 @@ static int do_piece(struct job *job, struct bl_lane *lane, unsigned int slot, co
 	else
 		got = read_cached(job, memory, piece, &err);
 	if (got < piece->len)
-		bl_pieces_stop(&job->pieces, piece->off + got, err == -EFAULT ? -EAGAIN : err);
+		bl_pieces_stop(&job->pieces, piece->off + got, bl_staged_error(err));
 	return got ? post(job, lane, slot, piece, memory + skip, got) : 0;
 }
 

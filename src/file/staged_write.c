@@ -44,7 +44,7 @@ static int put(const struct bl_io *io, struct bl_lane *lane, struct bl_pieces *p
 	done = bl_fio_write(io->file, place_of(lane, slot, &piece), piece.len, piece.pos, &err);
 	if (done == piece.len)
 		return 0;
-	bl_pieces_stop(pieces, piece.off + done, err == -EFAULT ? -EAGAIN : err);
+	bl_pieces_stop(pieces, piece.off + done, bl_staged_error(err));
 	return err;
 }
 

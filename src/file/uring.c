@@ -114,6 +114,8 @@ int bl_uring_open(struct bl_uring *uring, void *memory, size_t len)
 		return ret;
 	}
 	uring->fixed = register_memory(uring);
+	if (!uring->fixed)
+		log_debug("memory is not registered with io_uring (%s): its pages are looked up each time", strerror(errno));
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "gpu/cuda.h"
+
 static struct {
 	_Atomic(enum faulty_what) what;
 	dev_t dev;
@@ -62,6 +64,23 @@ static bool strikes(void)
 	return true;
 }
 
+static bool is_pinned(uintptr_t buf)
+{
+	unsigned int type = 0;
+
+	return bl_cuda() &&
+	       !bl_cuda()->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, buf) &&
+	       type == CU_MEMORYTYPE_HOST;
+}
+
+static bool is_out_of_reach(int fd, uintptr_t buf)
+{
+	if (atomic_load(&faulty.what) != FAULTY_PINNED || !is_file(fd) || !is_pinned(buf) || !strikes())
+		return false;
+	errno = faulty.err;
+	return true;
+}
+
 /* Whether the call fails; *len_p may become shorter. */
 static bool goes_wrong(enum faulty_what error, int fd, size_t *len_p, off_t pos)
 {
@@ -104,14 +123,14 @@ static long real_syscall(long nr, long a, long b, long c, long d, long e, long f
 
 ssize_t pread64(int fd, void *buf, size_t len, off_t pos)
 {
-	if (goes_wrong(FAULTY_READ, fd, &len, pos))
+	if (is_out_of_reach(fd, (uintptr_t)buf) || goes_wrong(FAULTY_READ, fd, &len, pos))
 		return -1;
 	return real_syscall(SYS_pread64, fd, (long)buf, (long)len, pos, 0, 0);
 }
 
 ssize_t pwrite64(int fd, const void *buf, size_t len, off_t pos)
 {
-	if (goes_wrong(FAULTY_WRITE, fd, &len, pos))
+	if (is_out_of_reach(fd, (uintptr_t)buf) || goes_wrong(FAULTY_WRITE, fd, &len, pos))
 		return -1;
 	return real_syscall(SYS_pwrite64, fd, (long)buf, (long)len, pos, 0, 0);
 }
@@ -120,6 +139,8 @@ ssize_t preadv64v2(int fd, const struct iovec *iov, int nr, off_t pos, int flags
 {
 	struct iovec first = *iov;
 
+	if (is_out_of_reach(fd, (uintptr_t)first.iov_base))
+		return -1;
 	if (goes_wrong(atomic_load(&faulty.what) == FAULTY_NOWAIT ? FAULTY_NOWAIT : FAULTY_READ, fd, &first.iov_len, pos))
 		return -1;
 	return real_syscall(SYS_preadv2, fd, (long)(nr == 1 ? &first : iov), nr, pos, 0, flags);
@@ -142,6 +163,7 @@ int open64(const char *path, int flags, ...)
 
 long syscall(long nr, ...)
 {
+	enum faulty_what what;
 	long args[6];
 	va_list ap;
 
@@ -149,7 +171,8 @@ long syscall(long nr, ...)
 	for (int i = 0; i < 6; i++)
 		args[i] = va_arg(ap, long);
 	va_end(ap);
-	if (nr == SYS_io_uring_setup && atomic_load(&faulty.what) == FAULTY_URING && strikes()) {
+	what = atomic_load(&faulty.what);
+	if (nr == SYS_io_uring_setup && (what == FAULTY_PINNED || (what == FAULTY_URING && strikes()))) {
 		errno = faulty.err;
 		return -1;
 	}

@@ -19,6 +19,7 @@ enum faulty_what {
 	FAULTY_NOWAIT,	/* preadv2() fails with @err */
 	FAULTY_REOPEN,	/* open() of /proc/self/fd fails with @err */
 	FAULTY_URING,	/* io_uring_setup() fails with @err */
+	FAULTY_PINNED,	/* reads to and writes from memory that CUDA pinned fail with @err; no io_uring */
 };
 
 /* From now on, every @period-th such call on the file behind @fd fails; calls behind @after bytes of the file only. */
