@@ -133,8 +133,19 @@
 	X(2000, "cuStreamSynchronize", cuStreamSynchronize, (CUstream stream))                                         \
 	X(2000, "cuStreamQuery", cuStreamQuery, (CUstream stream))                                                     \
 	X(3020, "cuStreamWaitEvent", cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags))          \
+	X(9020, "cuStreamGetCtx", cuStreamGetCtx, (CUstream stream, CUcontext * ctx))                                  \
+	X(12000, "cuStreamGetId", cuStreamGetId, (CUstream stream, unsigned long long *id))                            \
 	X(12000, "cuStreamWriteValue32", cuStreamWriteValue32_v2,                                                      \
 	  (CUstream stream, CUdeviceptr ptr, cuuint32_t value, unsigned int flags))                                    \
+	X(12000, "cuStreamWriteValue64", cuStreamWriteValue64_v2,                                                      \
+	  (CUstream stream, CUdeviceptr ptr, cuuint64_t value, unsigned int flags))                                    \
+	X(12000, "cuStreamWaitValue32", cuStreamWaitValue32_v2,                                                        \
+	  (CUstream stream, CUdeviceptr ptr, cuuint32_t value, unsigned int flags))                                    \
+	X(12000, "cuStreamWaitValue64", cuStreamWaitValue64_v2,                                                        \
+	  (CUstream stream, CUdeviceptr ptr, cuuint64_t value, unsigned int flags))                                    \
+	X(5000, "cuStreamAddCallback", cuStreamAddCallback,                                                            \
+	  (CUstream stream, void (*callback)(CUstream stream, CUresult status, void *arg), void *arg,                  \
+	   unsigned int flags))                                                                                        \
 	X(10000, "cuLaunchHostFunc", cuLaunchHostFunc, (CUstream stream, void (*fn)(void *), void *arg))               \
 	X(2000, "cuEventCreate", cuEventCreate, (CUevent * event, unsigned int flags))                                 \
 	X(4000, "cuEventDestroy", cuEventDestroy_v2, (CUevent event))                                                  \

@@ -90,6 +90,23 @@ CUresult emu_capture_check_wait(struct emu_stream *stream)
 	return ret ? ret : check_unsafe();
 }
 
+CUresult emu_capture_check_callback(struct emu_ctx *ctx, CUstream handle)
+{
+	CUresult ret = CUDA_SUCCESS;
+	struct emu_stream *stream;
+
+	emu_queue_lock();
+	stream = emu_stream_find(ctx, handle);
+	if (!stream) {
+		ret = CUDA_ERROR_INVALID_HANDLE;
+	} else if (capturing(stream)) {
+		invalidate(stream);
+		ret = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	}
+	emu_queue_unlock();
+	return ret;
+}
+
 CUresult emu_capture_check_ctx(struct emu_ctx *ctx)
 {
 	CUresult ret = CUDA_SUCCESS;
@@ -200,6 +217,8 @@ CUresult cuStreamIsCapturing(CUstream handle, int *status)
 	CUresult ret = emu_enter_ctx(&ctx);
 	struct emu_stream *stream;
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.capturing", CUDA_ERROR_UNKNOWN);
 	if (ret)
 		return ret;
 	if (!status)

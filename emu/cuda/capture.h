@@ -13,6 +13,9 @@ CUresult emu_capture_check_submit(struct emu_stream *stream);
 /* Whether the host may wait for a stream, or ask about it; queue lock held. */
 CUresult emu_capture_check_wait(struct emu_stream *stream);
 
+/* Whether a callback may be added to a stream: one that is captured is invalidated by it. */
+CUresult emu_capture_check_callback(struct emu_ctx *ctx, CUstream handle);
+
 /* Whether the host may wait for a whole context. */
 CUresult emu_capture_check_ctx(struct emu_ctx *ctx);
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <stdlib.h>
-
 #include "api.h"
 #include "capture.h"
 #include "queue.h"
@@ -135,32 +133,43 @@ CUresult cuStreamSynchronize(CUstream handle)
 	return emu_ctx_error(ctx);
 }
 
-struct host_func {
-	void (*fn)(void *arg);
-	void *arg;
-};
-
-static void run_host_func(void *arg)
-{
-	const struct host_func *host = arg;
-
-	host->fn(host->arg);
-}
-
-CUresult cuLaunchHostFunc(CUstream stream, void (*fn)(void *), void *arg)
+/* Of any context's stream; the default streams are those of the current one. */
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *ctx_p)
 {
 	struct emu_ctx *ctx;
 	CUresult ret = emu_enter_ctx(&ctx);
-	struct host_func *host;
+	struct emu_stream *stream;
 
+	if (!ret)
+		ret = emu_cuda_fault("cuda.streamctx", CUDA_ERROR_INVALID_CONTEXT);
 	if (ret)
 		return ret;
-	if (!fn)
+	if (!ctx_p)
 		return CUDA_ERROR_INVALID_VALUE;
-	host = malloc(sizeof(*host));
-	if (!host)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	host->fn = fn;
-	host->arg = arg;
-	return emu_submit(ctx, stream, run_host_func, host);
+	emu_queue_lock();
+	stream = emu_stream_find_any(ctx, handle);
+	if (stream)
+		*ctx_p = (CUcontext)stream->ctx;
+	emu_queue_unlock();
+	return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long *id)
+{
+	struct emu_ctx *ctx;
+	CUresult ret = emu_enter_ctx(&ctx);
+	struct emu_stream *stream;
+
+	if (!ret)
+		ret = emu_cuda_fault("cuda.streamid", CUDA_ERROR_INVALID_CONTEXT);
+	if (ret)
+		return ret;
+	if (!id)
+		return CUDA_ERROR_INVALID_VALUE;
+	emu_queue_lock();
+	stream = emu_stream_find_any(ctx, handle);
+	if (stream)
+		*id = stream->id;
+	emu_queue_unlock();
+	return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

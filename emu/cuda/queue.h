@@ -47,6 +47,7 @@ enum emu_capture_status { EMU_CAPTURE_NONE, EMU_CAPTURE_ACTIVE, EMU_CAPTURE_INVA
  * struct emu_stream - a stream
  * @next:    list of all streams of all contexts
  * @ctx:     its context
+ * @id:      number that no other stream ever gets
  * @kind:    how it relates to the default stream
  * @owner:   thread whose per-thread default stream it is, or 0
  * @head:    first queued op
@@ -59,6 +60,7 @@ enum emu_capture_status { EMU_CAPTURE_NONE, EMU_CAPTURE_ACTIVE, EMU_CAPTURE_INVA
 struct emu_stream {
 	struct emu_stream *next;
 	struct emu_ctx *ctx;
+	uint64_t id;
 	enum emu_stream_kind kind;
 	pid_t owner;
 	struct emu_op *head;
@@ -90,6 +92,9 @@ void emu_stream_free(struct emu_stream *stream);
 
 /* Stream of a handle of the user's, the special ones included; NULL when there is none. Queue lock held. */
 struct emu_stream *emu_stream_find(struct emu_ctx *ctx, CUstream handle);
+
+/* The same, of whatever context. */
+struct emu_stream *emu_stream_find_any(struct emu_ctx *ctx, CUstream handle);
 
 /* New stream of the user's, NULL without memory. */
 struct emu_stream *emu_stream_create(struct emu_ctx *ctx, enum emu_stream_kind kind);

@@ -47,6 +47,10 @@ int emu_ready(void)
 CUresult emu_enter(void)
 {
 	atomic_fetch_add_explicit(&emu_cuda_calls, 1, memory_order_relaxed);
+	if (self.in_host_func) {
+		emu_violation("CUDA was called by a function that a stream had called");
+		return CUDA_ERROR_NOT_PERMITTED;
+	}
 	return emu_ready() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 

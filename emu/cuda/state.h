@@ -49,6 +49,7 @@ struct emu_thread {
 	struct emu_ctx *stack[EMU_CTX_STACK];
 	int depth;
 	int capture_mode;
+	int in_host_func; /* a stream has called the program: CUDA may not be called */
 };
 
 /* State of the calling thread. */

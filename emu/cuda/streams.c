@@ -20,11 +20,13 @@ pid_t emu_tid(void)
 
 static struct emu_stream *stream_new(struct emu_ctx *ctx, enum emu_stream_kind kind, pid_t owner)
 {
+	static uint64_t last_id;
 	struct emu_stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		return NULL;
 	stream->ctx = ctx;
+	stream->id = ++last_id;
 	stream->kind = kind;
 	stream->owner = owner;
 	stream->next = streams;
@@ -73,6 +75,17 @@ static struct emu_stream *thread_stream(struct emu_ctx *ctx)
 	return stream_new(ctx, EMU_STREAM_BLOCKING, tid);
 }
 
+struct emu_stream *emu_stream_find_any(struct emu_ctx *ctx, CUstream handle)
+{
+	if ((uintptr_t)handle <= 2)
+		return emu_stream_find(ctx, handle);
+	for (struct emu_stream *stream = streams; stream; stream = stream->next) {
+		if ((CUstream)stream == handle && !stream->closing && !stream->owner)
+			return stream;
+	}
+	return NULL;
+}
+
 /* 0 and 1 are the legacy default stream, 2 the calling thread's own. */
 struct emu_stream *emu_stream_find(struct emu_ctx *ctx, CUstream handle)
 {
@@ -84,11 +97,8 @@ struct emu_stream *emu_stream_find(struct emu_ctx *ctx, CUstream handle)
 	}
 	if ((uintptr_t)handle == 2)
 		return thread_stream(ctx);
-	for (stream = streams; stream; stream = stream->next) {
-		if ((CUstream)stream == handle && stream->ctx == ctx && !stream->closing && !stream->owner)
-			return stream;
-	}
-	return NULL;
+	stream = emu_stream_find_any(ctx, handle);
+	return stream && stream->ctx == ctx ? stream : NULL;
 }
 
 void emu_stream_close(struct emu_stream *stream)

@@ -87,6 +87,9 @@
 	X(CUresult, cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle",                                        \
 	  (CUmemGenericAllocationHandle * handle, void *addr))
 
+/* What a stream calls; it may not call CUDA. */
+typedef void (*bl_cuda_host_fn)(void *arg);
+
 /* Entries that some supported drivers lack; NULL there. */
 #define BL_CUDA_OPTIONAL(X)                                                                                            \
 	X(CUresult, cuCtxCreate, "cuCtxCreate_v2", (CUcontext * ctx, unsigned int flags, CUdevice dev))                \
@@ -95,6 +98,12 @@
 	  (void *handle, CUdeviceptr ptr, size_t size, int type, unsigned long long flags))                            \
 	X(CUresult, cuStreamWriteValue32, "cuStreamWriteValue32_v2",                                                   \
 	  (CUstream stream, CUdeviceptr ptr, cuuint32_t value, unsigned int flags))                                    \
+	X(CUresult, cuStreamWaitValue32, "cuStreamWaitValue32_v2",                                                     \
+	  (CUstream stream, CUdeviceptr ptr, cuuint32_t value, unsigned int flags))                                    \
+	X(CUresult, cuLaunchHostFunc, "cuLaunchHostFunc", (CUstream stream, bl_cuda_host_fn fn, void *arg))            \
+	X(CUresult, cuStreamIsCapturing, "cuStreamIsCapturing", (CUstream stream, int *status))                        \
+	X(CUresult, cuStreamGetId, "cuStreamGetId", (CUstream stream, unsigned long long *id))                         \
+	X(CUresult, cuStreamGetCtx, "cuStreamGetCtx", (CUstream stream, CUcontext * ctx))                              \
 	X(CUresult, cuMemAllocAsync, "cuMemAllocAsync", (CUdeviceptr * ptr, size_t size, CUstream stream))             \
 	X(CUresult, cuMemFreeAsync, "cuMemFreeAsync", (CUdeviceptr ptr, CUstream stream))                              \
 	X(CUresult, cuMemHostRegister, "cuMemHostRegister_v2", (void *ptr, size_t size, unsigned int flags))           \
