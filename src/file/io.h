@@ -64,4 +64,19 @@ ssize_t bl_io_run_quiet(struct bl_file *file, void *base, size_t len, off_t pos,
 /* Let the paths have their turn, choose.c. 0: all that there is was moved; else the error that ended it. */
 int bl_io_dispatch(struct bl_io *io);
 
+/**
+ * bl_io_try() - Carry a read out if that takes no waiting for the file
+ * @file:    file, referenced by the caller for the length of the call
+ * @base:    as for bl_io_run()
+ * @len:     bytes, some tens of KiB at most
+ * @pos:     offset in the file
+ * @buf_off: offset from @base
+ * @path_p:  receives who moved the bytes
+ *
+ * For threads that have other things to do than to wait for a drive: only what is in the page cache is read, only into
+ * memory that the CPU reaches. Counts for the file and nowhere else, as bl_io_run_quiet() does.
+ * Return: bytes, or -EAGAIN: bl_io_run_quiet() is to do it, on a thread that may wait. Errors are left to that, too.
+ */
+ssize_t bl_io_try(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, enum bl_path *path_p);
+
 #endif
