@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.h - reads and writes in the order of a CUDA stream
+ *
+ * An operation is two things in the stream: a host function that only rings (it hands the operation to the crew), and a
+ * wait for a word in pinned memory, which is counted up when the operation has ended. So neither the thread that
+ * submits nor the one that calls host functions ever waits for a file. Where the driver has no waits for words, or the
+ * configuration says stream_memops_bypass, the second is a host function that waits.
+ *
+ * Each stream has one word. It only grows, so a wait that the GPU looks at late is satisfied all the same, and the word
+ * can be another stream's by then.
+ *
+ * Locks: a stream's @submit, held while the two are put on the stream. Each file has one for its lists; they are held for
+ * a moment, never across a call of CUDA, and not within each other.
+ */
+#ifndef BL_FILE_STREAM_H
+#define BL_FILE_STREAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "crew.h"
+#include "gpu/cuda.h"
+
+struct bl_file;
+struct bl_words;
+
+/**
+ * struct bl_stream - a stream that is registered, or has operations under way
+ * @next:    list of all
+ * @refs:    its registration, each operation, each call
+ * @handle:  the program's
+ * @id:      what tells it from an earlier stream of the same handle
+ * @context: its context
+ * @flags:   CU_FILE_STREAM_*, 0 when it is not registered
+ * @registered: cuFileStreamRegister() was called
+ * @listed:  it can be found
+ * @words:   where @word is from
+ * @word:    counts operations that have ended; written with release. NULL: host functions wait
+ * @device:  address of @word for the GPU
+ * @wait_flags: of waits for it
+ * @seq:     what @word is when the last operation that was submitted has ended
+ * @submit:  held while an operation is put on the stream, so that those of two threads do not mix; guards @seq
+ */
+struct bl_stream {
+	struct bl_stream *next;
+	atomic_uint refs;
+	CUstream handle;
+	uint64_t id;
+	CUcontext context;
+	atomic_uint flags;
+	bool registered;
+	bool listed;
+	struct bl_words *words;
+	_Atomic(uint32_t) *word;
+	CUdeviceptr device;
+	unsigned int wait_flags;
+	uint32_t seq;
+	pthread_mutex_t submit;
+};
+
+/**
+ * struct bl_stream_args - what cuFileReadAsync() and cuFileWriteAsync() get
+ * @file:    file, referenced
+ * @base:    memory
+ * @size:    the program's pointers, none of them NULL
+ * @pos:     see @size
+ * @buf_off: see @size
+ * @bytes:   see @size
+ * @stream:  the program's stream
+ * @write:   direction
+ */
+struct bl_stream_args {
+	struct bl_file *file;
+	void *base;
+	const size_t *size;
+	const off_t *pos;
+	const off_t *buf_off;
+	ssize_t *bytes;
+	CUstream stream;
+	bool write;
+};
+
+/* How far an operation is. */
+enum bl_op_state {
+	BL_OP_QUEUED, /* the stream has not got there */
+	BL_OP_RUNG,   /* it has: the crew's */
+	BL_OP_ENDING, /* somebody writes the result */
+	BL_OP_ENDED,  /* *bytes and the word are written */
+};
+
+/**
+ * struct bl_stream_op - an operation
+ * @work:    for the crew
+ * @refs:    the table of operations, and whoever works on it
+ * @id:      handle that the stream's host functions get: an operation that is gone is not found
+ * @stream:  referenced
+ * @args:    as submitted
+ * @seq:     what the stream's word becomes
+ * @state:   enum bl_op_state
+ * @fixed:   CU_FILE_STREAM_FIXED_* at submission
+ * @awaited: somebody waits for the end in a thread
+ * @size:    read at submission where fixed, else when the stream got there
+ * @pos:     see @size
+ * @buf_off: see @size
+ * @deadline_ns: when it is given up, from the moment that the stream got there
+ * @next:    list of stream_watch.c
+ * @prev:    see @next
+ * @watched: it is in that list, and referenced by it
+ */
+struct bl_stream_op {
+	struct bl_work work;
+	atomic_uint refs;
+	uint64_t id;
+	struct bl_stream *stream;
+	struct bl_stream_args args;
+	uint32_t seq;
+	atomic_int state;
+	unsigned int fixed;
+	bool awaited;
+	size_t size;
+	off_t pos;
+	off_t buf_off;
+	uint64_t deadline_ns;
+	struct bl_stream_op *next;
+	struct bl_stream_op *prev;
+	bool watched;
+};
+
+/**
+ * bl_stream_submit() - Put a read or write on a stream
+ * @args: what to do; its reference of the file is taken over when 0 is returned
+ *
+ * Return: 0; -(CU_FILE_ASYNC_NOT_SUPPORTED) (no CUDA, a capture is under way), an error of CUDA, -ENOMEM, -EAGAIN (no
+ * thread); with the reason. *bytes will not be written then, and nothing was put on the stream that does anything.
+ */
+int bl_stream_submit(const struct bl_stream_args *args);
+
+/* What cuFileStreamRegister() does: 0, -(CU_FILE_INVALID_VALUE), or as bl_stream_submit(). */
+int bl_stream_register(CUstream handle, unsigned int flags);
+
+/* Its counterpart; the stream may be gone. Operations under way go on. 0 or -(CU_FILE_INVALID_VALUE). */
+int bl_stream_deregister(CUstream handle);
+
+/* How long an operation may take from the moment that its stream gets to it: BARLANE_FILE_ASYNC_TIMEOUT_MS, else 60 s. */
+uint64_t bl_stream_timeout_ns(void);
+
+/* Between the files of streams. */
+
+/**
+ * bl_stream_enter() - Make the context of a stream current
+ * @handle: the program's stream
+ * @cuda_p: receives the driver library
+ * @context_p: receives the context, to be given to bl_stream_leave()
+ *
+ * Return: 0, or -(CU_FILE_ASYNC_NOT_SUPPORTED) (no CUDA, or too old), an error of CUDA; with the reason.
+ */
+int bl_stream_enter(CUstream handle, const struct bl_cuda **cuda_p, CUcontext *context_p);
+void bl_stream_leave(const struct bl_cuda *cuda);
+
+/* A stream, referenced, whose context is current; made if it is not known. 0, -ENOMEM, or an error of CUDA. */
+int bl_stream_get(const struct bl_cuda *cuda, CUstream handle, CUcontext context, struct bl_stream **stream_p);
+void bl_stream_put(struct bl_stream *stream);
+
+/* Forget operations of a stream that it will never get to, since its context has failed or is gone. */
+void bl_stream_drop(const struct bl_stream *stream);
+
+/* Be ready to watch one more operation, which is not rung yet. 0, or -EAGAIN: no thread for it. */
+int bl_stream_watch_begin(void);
+void bl_stream_watch_end(void);
+
+/* Have an operation that was rung given up at its deadline. */
+void bl_stream_watch(struct bl_stream_op *op);
+void bl_stream_unwatch(struct bl_stream_op *op);
+
+/* An operation has ended, if it has not yet: whoever comes first says how. Any thread. */
+void bl_stream_op_end(struct bl_stream_op *op, ssize_t result);
+void bl_stream_op_put(struct bl_stream_op *op);
+
+/*
+ * Give a stream a word that its context, which is current, reaches. Where none can be had the stream goes without; why is
+ * logged once.
+ */
+void bl_words_get(const struct bl_cuda *cuda, struct bl_stream *stream);
+void bl_words_put(struct bl_stream *stream);
+
+/* Whether the current context reaches a stream's word: not if it is another one of the same address. */
+bool bl_words_hold(const struct bl_cuda *cuda, const struct bl_stream *stream);
+
+/* In a forked child: all of it was the parent's. */
+void bl_stream_ops_forget(void);
+void bl_stream_watch_forget(void);
+void bl_words_forget(void);
+
+#endif

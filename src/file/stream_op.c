@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#define log_fmt(fmt) "file/stream: " fmt
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cufile.h"
+#include "error.h"
+#include "file.h"
+#include "io.h"
+#include "stream.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/slots.h"
+
+/* How much longer than for the deadline of an operation a thread waits for its end, which the watch brings about. */
+#define GRACE_NS 5000000000ULL
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER; /* an operation that is awaited has ended */
+static struct bl_slots table;
+
+void bl_stream_ops_forget(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_cond_init(&ended, NULL);
+	bl_slots_forget(&table);
+}
+
+static struct bl_stream_op *get(uint64_t id)
+{
+	struct bl_stream_op *op;
+
+	pthread_mutex_lock(&lock);
+	op = bl_slots_object(&table, id);
+	if (op)
+		atomic_fetch_add(&op->refs, 1);
+	pthread_mutex_unlock(&lock);
+	return op;
+}
+
+/* The file is in use until nobody works on the operation any more, also if it was given up long before. */
+void bl_stream_op_put(struct bl_stream_op *op)
+{
+	if (atomic_fetch_sub(&op->refs, 1) != 1)
+		return;
+	if (op->args.file)
+		bl_file_put(op->args.file);
+	bl_stream_put(op->stream);
+	bl_stream_watch_end();
+	free(op);
+}
+
+/* Take an operation out of the table, and with it the table's reference. */
+static void forget(struct bl_stream_op *op)
+{
+	bool known;
+
+	pthread_mutex_lock(&lock);
+	known = bl_slots_object(&table, op->id) == op;
+	if (known)
+		bl_slots_remove(&table, op->id);
+	pthread_mutex_unlock(&lock);
+	if (known)
+		bl_stream_op_put(op);
+}
+
+static bool claim(struct bl_stream_op *op, int from, int to)
+{
+	return atomic_compare_exchange_strong(&op->state, &from, to);
+}
+
+/* *bytes before the word: whoever the word lets go on sees the result. */
+void bl_stream_op_end(struct bl_stream_op *op, ssize_t result)
+{
+	if (!claim(op, BL_OP_RUNG, BL_OP_ENDING))
+		return;
+	*op->args.bytes = bl_error_event(result);
+	bl_stream_unwatch(op);
+	if (op->stream->word)
+		atomic_store_explicit(op->stream->word, op->seq, memory_order_release);
+	pthread_mutex_lock(&lock);
+	atomic_store(&op->state, BL_OP_ENDED);
+	if (op->awaited)
+		pthread_cond_broadcast(&ended);
+	pthread_mutex_unlock(&lock);
+	forget(op);
+}
+
+static void run(struct bl_work *work)
+{
+	struct bl_stream_op *op = (struct bl_stream_op *)((char *)work - offsetof(struct bl_stream_op, work));
+	const struct bl_stream_args *args = &op->args;
+
+	bl_stream_op_end(op, bl_io_run(args->file, args->base, op->size, op->pos, op->buf_off, args->write));
+	bl_stream_op_put(op);
+}
+
+/* Those that are fixed are read @now, at submission, the others when the stream gets there. */
+static void read_args(struct bl_stream_op *op, bool now)
+{
+	if (!!(op->fixed & CU_FILE_STREAM_FIXED_FILE_SIZE) == now)
+		op->size = *op->args.size;
+	if (!!(op->fixed & CU_FILE_STREAM_FIXED_FILE_OFFSET) == now)
+		op->pos = *op->args.pos;
+	if (!!(op->fixed & CU_FILE_STREAM_FIXED_BUF_OFFSET) == now)
+		op->buf_off = *op->args.buf_off;
+}
+
+/*
+ * In the stream's host function: no CUDA, no waiting. Of an operation that was taken back, or of a context that failed,
+ * nothing is left to be found.
+ */
+static void ring(void *arg)
+{
+	struct bl_stream_op *op = get((uint64_t)(uintptr_t)arg);
+
+	if (!op)
+		return;
+	if (claim(op, BL_OP_QUEUED, BL_OP_RUNG)) {
+		read_args(op, false);
+		op->work.run = run;
+		/* one for the list of the watch, one for the crew */
+		atomic_fetch_add(&op->refs, 2);
+		bl_stream_watch(op);
+		if (bl_crew_submit(&op->work)) {
+			bl_stream_op_end(op, -EAGAIN);
+			bl_stream_op_put(op);
+		}
+	}
+	bl_stream_op_put(op);
+}
+
+/* Wait for the end. The watch brings it about at the deadline; without it this ends all the same. */
+static void await(struct bl_stream_op *op)
+{
+	uint64_t until_ns = bl_now_ns() + bl_stream_timeout_ns() + GRACE_NS;
+	struct timespec until = { (time_t)(until_ns / 1000000000U), (long)(until_ns % 1000000000U) };
+	int ret = 0;
+
+	pthread_mutex_lock(&lock);
+	op->awaited = true;
+	while (atomic_load(&op->state) != BL_OP_ENDED && ret != ETIMEDOUT)
+		ret = pthread_cond_clockwait(&ended, &lock, CLOCK_MONOTONIC, &until);
+	pthread_mutex_unlock(&lock);
+	if (ret == ETIMEDOUT)
+		fail(ETIMEDOUT, "an operation of stream %p does not end", (void *)op->stream->handle);
+}
+
+/* The second host function, where the stream cannot wait for a word. */
+static void hold(void *arg)
+{
+	struct bl_stream_op *op = get((uint64_t)(uintptr_t)arg);
+
+	if (!op)
+		return;
+	await(op);
+	bl_stream_op_put(op);
+}
+
+void bl_stream_drop(const struct bl_stream *stream)
+{
+	for (;;) {
+		struct bl_stream_op *found = NULL;
+
+		pthread_mutex_lock(&lock);
+		for (uint32_t i = 0; i < table.nr_used && !found; i++) {
+			struct bl_slot *slot = bl_slots_find(&table, i + 1);
+			struct bl_stream_op *op = slot && atomic_load(&slot->id) ? slot->object : NULL;
+
+			if (op && op->stream == stream && claim(op, BL_OP_QUEUED, BL_OP_ENDED))
+				found = op;
+		}
+		pthread_mutex_unlock(&lock);
+		if (!found)
+			return;
+		log_info("stream %p failed or is gone: an operation on it is dropped", (void *)stream->handle);
+		forget(found);
+	}
+}
+
+/* Errors of this range are the context's, and stay: nothing on its streams will run any more. */
+static int cuda_failed(const struct bl_stream *stream, CUresult err)
+{
+	if (err >= 700 && err < 800)
+		bl_stream_drop(stream);
+	return bl_fail(-BL_CUFILE_CUDA(err), log_fmt("stream %p: %s"), (void *)stream->handle, bl_cuda_strerror(err));
+}
+
+/*
+ * The bell is on the stream, the wait could not be put there. If it has not rung, nothing has happened: it will find
+ * nothing. Else what was begun is waited for here, and the order of the stream is kept all the same.
+ */
+static int take_back(struct bl_stream_op *op, CUresult err)
+{
+	if (claim(op, BL_OP_QUEUED, BL_OP_ENDED)) {
+		forget(op);
+		return cuda_failed(op->stream, err);
+	}
+	await(op);
+	return 0;
+}
+
+static int put_on_stream(const struct bl_cuda *cuda, struct bl_stream_op *op)
+{
+	struct bl_stream *stream = op->stream;
+	void *arg = (void *)(uintptr_t)op->id;
+	CUresult err;
+
+	op->seq = stream->seq + 1;
+	err = cuda->cuLaunchHostFunc(stream->handle, ring, arg);
+	if (err) {
+		forget(op);
+		return cuda_failed(stream, err);
+	}
+	if (stream->word) {
+		err = cuda->cuStreamWaitValue32(stream->handle, stream->device, op->seq, stream->wait_flags);
+		if (!err)
+			return 0;
+	}
+	err = cuda->cuLaunchHostFunc(stream->handle, hold, arg);
+	return err ? take_back(op, err) : 0;
+}
+
+static int check_capture(const struct bl_cuda *cuda, CUstream handle)
+{
+	int status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult err = cuda->cuStreamIsCapturing ? cuda->cuStreamIsCapturing(handle, &status) : CUDA_SUCCESS;
+
+	if (err && err != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+		return bl_fail(-BL_CUFILE_CUDA(err), log_fmt("stream %p: %s"), (void *)handle, bl_cuda_strerror(err));
+	if (err || status != CU_STREAM_CAPTURE_STATUS_NONE)
+		return bl_fail(-BL_CUFILE(CU_FILE_ASYNC_NOT_SUPPORTED),
+			       log_fmt("stream %p is being captured: file operations cannot be part of a graph"),
+			       (void *)handle);
+	return 0;
+}
+
+/* Takes over the stream's reference, on success also the file's. Two references: the table's and the caller's. */
+static int op_new(struct bl_stream *stream, const struct bl_stream_args *args, struct bl_stream_op **op_p)
+{
+	struct bl_stream_op *op = calloc(1, sizeof(*op));
+	int ret = -ENOMEM;
+
+	if (!op)
+		goto put_stream;
+	op->stream = stream;
+	op->args = *args;
+	op->fixed = atomic_load(&stream->flags);
+	atomic_store(&op->refs, 2);
+	atomic_store(&op->state, BL_OP_QUEUED);
+	read_args(op, true);
+	ret = bl_stream_watch_begin();
+	if (ret)
+		goto free_op;
+	pthread_mutex_lock(&lock);
+	ret = bl_slots_add(&table, op, &op->id);
+	pthread_mutex_unlock(&lock);
+	if (ret)
+		goto end_watch;
+	*op_p = op;
+	return 0;
+end_watch:
+	bl_stream_watch_end();
+free_op:
+	free(op);
+put_stream:
+	bl_stream_put(stream);
+	return ret == -ENOMEM ? fail(ENOMEM, "an operation of a stream") : ret;
+}
+
+static int submit(const struct bl_cuda *cuda, CUcontext context, const struct bl_stream_args *args)
+{
+	struct bl_stream_op *op = NULL;
+	struct bl_stream *stream;
+	int ret;
+
+	ret = bl_stream_get(cuda, args->stream, context, &stream);
+	if (!ret)
+		ret = op_new(stream, args, &op);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&stream->submit);
+	ret = put_on_stream(cuda, op);
+	if (!ret)
+		stream->seq++;
+	pthread_mutex_unlock(&stream->submit);
+	/* on an error the caller keeps the file; what has failed here is in nobody else's hands */
+	if (ret)
+		op->args.file = NULL;
+	bl_stream_op_put(op);
+	return ret;
+}
+
+int bl_stream_submit(const struct bl_stream_args *args)
+{
+	const struct bl_cuda *cuda;
+	CUcontext context;
+	int ret;
+
+	ret = bl_stream_enter(args->stream, &cuda, &context);
+	if (ret)
+		return ret;
+	ret = check_capture(cuda, args->stream);
+	if (!ret)
+		ret = submit(cuda, context, args);
+	bl_stream_leave(cuda);
+	return ret;
+}
