@@ -8,6 +8,8 @@
 
 #include "gpu/provider.h"
 
+#pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
+
 /**
  * bl_device_mmap() - Map a device descriptor, readable and writable, not inherited over fork()
  * @fd:     descriptor
@@ -31,5 +33,7 @@ int bl_device_open(const char *path);
 
 /* Close what bl_device_open() gave. */
 void bl_device_close(int fd);
+
+#pragma GCC visibility pop
 
 #endif
