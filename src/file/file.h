@@ -30,6 +30,7 @@
  * @device:    st_dev's disk can be read with direct I/O: regular file or block device
  * @no_nowait: the file system does not know reads of what is cached alone
  * @told:      bit per path: it was said why it is not taken
+ * @nvfs:      why path nvfs cannot serve it, valid for ever; "": it can; NULL: nobody has looked
  * @counts:    bytes and calls per path and direction
  */
 struct bl_file {
@@ -46,6 +47,7 @@ struct bl_file {
 	bool device;
 	atomic_bool no_nowait;
 	atomic_uint told;
+	_Atomic(const char *) nvfs;
 	_Alignas(64) struct bl_file_counts {
 		_Atomic(uint64_t) calls[2];
 		_Atomic(uint64_t) bytes[2];

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nvfs.h - path nvfs: DMA between drive and GPU by the nvidia-fs module, as the rest of the lane sees it
+ *
+ * The module is looked for at the first request that could use it, and not again until bl_nvfs_close(). A buffer's
+ * mappings are made when requests want them.
+ */
+#ifndef BL_FILE_NVFS_H
+#define BL_FILE_NVFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "barlane.h"
+#include "nvfs_pool.h"
+#include "path.h"
+
+struct bl_file;
+
+/**
+ * struct bl_nvfs_counts - what the path has done in this process; index: 0 read, 1 write
+ * @requests: that it was asked to carry out
+ * @bytes:    moved
+ * @pieces:   requests that the module was given
+ * @refused:  requests whose rest went to another path because of what the module said
+ * @failed:   requests that ended with an error
+ * @timeouts: of those, given up at their deadline
+ * @hole_bytes: zeroed in GPU memory
+ */
+struct bl_nvfs_counts {
+	uint64_t requests[2];
+	uint64_t bytes[2];
+	uint64_t pieces[2];
+	uint64_t refused[2];
+	uint64_t failed[2];
+	uint64_t timeouts[2];
+	uint64_t hole_bytes;
+};
+
+/* Each number by itself is right; those of requests under way are not in it yet. */
+void bl_nvfs_get_counts(struct bl_nvfs_counts *counts);
+
+/* Whether the module can be used: NULL, or why not and what would help; valid for ever. Looks for it the first time. */
+const char *bl_nvfs_blocked(void);
+
+/**
+ * bl_nvfs_hook() - Whether a storage driver has taken the module's hooks
+ * @name: as /proc/driver/nvidia-fs/modules has it: "nvme", "rpcrdma", ...
+ *
+ * Without them a driver would take the shadow pages for the data. The module offers hooks to drivers when its node is
+ * opened, so this opens it.
+ */
+bool bl_nvfs_hook(const char *name);
+
+/**
+ * bl_nvfs_pool_find() - The mappings of a pin that has some
+ * @pin:    the pin
+ * @pool_p: receives the pool, to be given to bl_nvfs_pool_put()
+ *
+ * Return: 0, -ENOENT, -ENODEV (bl_nvfs_blocked() says why).
+ */
+int bl_nvfs_pool_find(bl_pin_t pin, struct bl_nvfs_pool **pool_p);
+
+/* The same, which makes a pool for this memory when there is none. 0, -ENODEV, -ENOMEM. */
+int bl_nvfs_pool_make(bl_pin_t pin, const struct bl_nvfs_range *range, struct bl_nvfs_pool **pool_p);
+
+/*
+ * The buffer of a pin is being given up, and no request uses it any more: before bl_unpin(), which may be followed by the
+ * owner's freeing the memory. When it returns the module has let go of the memory, unless a request that was given up at
+ * its deadline is still under way. Cheap for pins that the path never used.
+ */
+void bl_nvfs_forget(bl_pin_t pin);
+
+/* The driver is being closed: all mappings go, and the nodes are closed. What requests still use goes with them. */
+void bl_nvfs_close(void);
+
+/**
+ * bl_nvfs_file_supported() - Whether the module could reach a file's drive, and if not, the one condition that blocks
+ * @file: registered file, or one whose @fd, @flags, @dev, @ino, @magic, @align and @device are filled in
+ * @why:  receives the condition and what would help, or which way it goes
+ * @size: bytes of @why, > 0
+ *
+ * Looks at the file, its file system's mount, the drive below, and the driver's hooks, in this order. Whether the module
+ * is there comes last. Reads /proc and /sys: not for hot paths.
+ * Return: 0 or -EOPNOTSUPP.
+ */
+int bl_nvfs_file_supported(const struct bl_file *file, char *why, size_t size);
+
+extern const struct bl_path_ops bl_path_nvfs;
+
+#endif

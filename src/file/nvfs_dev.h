@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nvfs_dev.h - the device nodes of the nvidia-fs module, and calls to it
+ *
+ * /dev/nvidia-fs0 to 15 are all the same; they are there so that many requests do not meet in one open file.
+ */
+#ifndef BL_FILE_NVFS_DEV_H
+#define BL_FILE_NVFS_DEV_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nvidia_fs.h"
+
+/* Oldest version of the module that is spoken to. */
+#define BL_NVFS_MAJOR	  2
+#define BL_NVFS_MIN_MINOR 12
+
+/**
+ * struct bl_nvfs_dev - the module, open
+ * @refs:  who uses it
+ * @nr:    open nodes, > 0
+ * @fds:   their descriptors, which no child keeps
+ * @major: version of the module
+ * @minor: see @major
+ * @turn:  counts bl_nvfs_dev_fd()
+ * @gone:  the module answered as one that is being unloaded: nothing is asked of it any more
+ */
+struct bl_nvfs_dev {
+	atomic_int refs;
+	int nr;
+	int fds[NVIDIA_FS_MAX_NODES];
+	unsigned int major;
+	unsigned int minor;
+	atomic_uint turn;
+	atomic_bool gone;
+};
+
+/**
+ * bl_nvfs_dev_open() - Look for the module and open its nodes
+ * @dev_p: receives it, to be given to bl_nvfs_dev_put()
+ * @why:   receives what was found, or what is missing and what would help
+ * @size:  bytes of @why
+ *
+ * All nodes that can be opened are used; one is enough.
+ * Return: 0; -ENOENT (module not loaded, or no node), -EACCES or -EPERM (node closed to this user), -EPROTONOSUPPORT
+ * (version), -EINVAL (being unloaded), -ENOMEM, or what open() gave.
+ */
+int bl_nvfs_dev_open(struct bl_nvfs_dev **dev_p, char *why, size_t size);
+struct bl_nvfs_dev *bl_nvfs_dev_get(struct bl_nvfs_dev *dev);
+void bl_nvfs_dev_put(struct bl_nvfs_dev *dev);
+
+/* One of the nodes, in turn. */
+int bl_nvfs_dev_fd(struct bl_nvfs_dev *dev);
+
+/**
+ * bl_nvfs_dev_call() - Ask the module
+ * @dev: the module
+ * @fd:  from bl_nvfs_dev_fd()
+ * @cmd: NVIDIA_FS_IOC_MAP, _READ or _WRITE
+ * @arg: argument; what lies at NVIDIA_FS_RETURN_OFFSET is no negative errno value when it is passed
+ *
+ * Return: 0; the module's reason as -errno, with what is private to the kernel translated; -ENODEV when the module is
+ * gone or going.
+ */
+int bl_nvfs_dev_call(struct bl_nvfs_dev *dev, int fd, unsigned long cmd, union nvidia_fs_arg *arg);
+
+#endif
