@@ -358,6 +358,13 @@ static void after_fork_child(void)
 	pthread_mutex_unlock(&fake_lock);
 }
 
+/* Before the core does the same: its window around forks is held where this table is called. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+	if (pthread_atfork(before_fork, after_fork, after_fork_child))
+		abort();
+}
+
 static void clean_up(void)
 {
 	for (int i = 0; i < MAX_TEXTS; i++) {
@@ -377,10 +384,9 @@ void fake_nvfs_begin(void)
 	if (!gpu) {
 		gpu = mmap(NULL, FAKE_GPU_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		check(gpu != MAP_FAILED);
-		check(!pthread_atfork(before_fork, after_fork, after_fork_child));
 	}
 	clean_up();
-	memset(gpu, 0xaa, FAKE_GPU_SIZE);
+	memset(gpu, 0xaa, FAKE_GPU_FILLED);
 	violation[0] = '\0';
 	fail_skip = -1;
 	failed = false;

@@ -2,10 +2,10 @@
 /*
  * fake_nvfs.h - a table of system calls with the nvidia-fs module and a GPU behind it
  *
- * It stands on the facts about the module's interface alone, by numbers and offsets, and on none of the library's headers
- * but that of the table. Descriptors and mappings are real, so that forks and leaks are. Requests move bytes between real
- * files and the memory that plays the GPU's, asynchronous ones in threads of their own. It is strict: what the real module
- * refuses is refused, and what a caller must never do is remembered as a violation. Thread-safe.
+ * It stands on the facts about the module's interface alone, by numbers and offsets, and on none of the library's
+ * headers but that of the table. Descriptors and mappings are real, so that forks and leaks are. Requests move bytes
+ * between real files and the memory that plays the GPU's, asynchronous ones in threads of their own. It is strict: what
+ * the real module refuses is refused, and what a caller must never do is remembered as a violation. Thread-safe.
  */
 #ifndef TESTS_UNIT_FAKE_NVFS_H
 #define TESTS_UNIT_FAKE_NVFS_H
@@ -14,10 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The GPU's memory: bytes, the device address of the first, and the GPU's address on the bus. */
-#define FAKE_GPU_SIZE (48UL << 20)
-#define FAKE_GPU_VA   0x7f5000000000ULL
-#define FAKE_GPU_PDEV 0x6500ULL
+/*
+ * The GPU's memory: bytes, how many of them are 0xaa at the start of a test, the device address of the first, and the
+ * GPU's address on the bus.
+ */
+#define FAKE_GPU_SIZE	(48UL << 20)
+#define FAKE_GPU_FILLED (4UL << 20)
+#define FAKE_GPU_VA	0x7f5000000000ULL
+#define FAKE_GPU_PDEV	0x6500ULL
 
 /**
  * struct fake_nvfs - how the module behaves; set between requests
@@ -49,8 +53,8 @@ extern struct fake_nvfs fake_nvfs;
 /**
  * enum fake_nvfs_fault - what can go wrong with a READ or WRITE
  * @FAKE_REFUSE:   it is refused with @value, a positive errno value
- * @FAKE_FAIL:     it fails later with @value: an asynchronous one reports it, a synchronous one reports 0 bytes if it is
- *                 EIO, and else fails
+ * @FAKE_FAIL:     it fails later with @value: an asynchronous one reports it, a synchronous one reports 0 bytes if it
+ * is EIO, and else fails
  * @FAKE_SHORT:    only @value bytes are moved
  * @FAKE_CLAIM:    all are moved, and @value bytes are claimed
  * @FAKE_LOSE:     it never ends: fake_nvfs_finish() ends it

