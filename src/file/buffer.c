@@ -13,6 +13,7 @@
 #include "error.h"
 #include "gpu/cuda_ptr.h"
 #include "lane.h"
+#include "nvfs.h"
 #include "pages.h"
 #include "range.h"
 #include "stats.h"
@@ -124,6 +125,7 @@ static void unpin(struct bl_buffer *buffer)
 
 	if (!buffer->pin)
 		return;
+	bl_nvfs_forget(buffer->pin);
 	bl_fail_hush(1);
 	if (bl_unmap(ctx, buffer->pin, buffer->mapped, buffer->len))
 		log_warn("base 0x%" PRIx64 ": unmap: %s", buffer->base, bl_last_error(NULL));

@@ -9,9 +9,10 @@
 #include "io.h"
 #include "util/log.h"
 
-extern const struct bl_path_ops bl_path_mapped, bl_path_staged, bl_path_plain;
+extern const struct bl_path_ops bl_path_nvfs, bl_path_mapped, bl_path_staged, bl_path_plain;
 
 const struct bl_path_ops *const bl_paths[BL_PATH_NR] = {
+	[BL_PATH_NVFS] = &bl_path_nvfs,
 	[BL_PATH_MAPPED] = &bl_path_mapped,
 	[BL_PATH_STAGED] = &bl_path_staged,
 	[BL_PATH_PLAIN] = &bl_path_plain,
