@@ -18,14 +18,14 @@
 #define NVIDIA_FS_PATH	    "/dev/nvidia-fs" /* and the minor number */
 #define NVIDIA_FS_MAX_NODES 16
 
-#define NVIDIA_FS_IOC_REMOVE	     0x40047401U /* does nothing: munmap unregisters */
-#define NVIDIA_FS_IOC_READ	     0x40047402U
-#define NVIDIA_FS_IOC_MAP	     0x40047403U
-#define NVIDIA_FS_IOC_WRITE	     0x40047404U
+#define NVIDIA_FS_IOC_REMOVE	      0x40047401U /* does nothing: munmap unregisters */
+#define NVIDIA_FS_IOC_READ	      0x40047402U
+#define NVIDIA_FS_IOC_MAP	      0x40047403U
+#define NVIDIA_FS_IOC_WRITE	      0x40047404U
 #define NVIDIA_FS_IOC_SET_RDMA_INFO   0x40047405U
 #define NVIDIA_FS_IOC_GET_RDMA_INFO   0x40047406U
 #define NVIDIA_FS_IOC_CLEAR_RDMA_INFO 0x40047407U
-#define NVIDIA_FS_IOC_BATCH	     0x40047408U
+#define NVIDIA_FS_IOC_BATCH	      0x40047408U
 
 /* Offsets and sizes of files, and addresses of GPUs, are multiples of this, whatever the CPU's page is. */
 #define NVIDIA_FS_BLOCK	     4096U
@@ -109,7 +109,7 @@ struct nvidia_fs_io {
 
 struct nvidia_fs_batch {
 	__u64 ctx_id;
-	__u64 nents; /* 1 to NVIDIA_FS_MAX_BATCH */
+	__u64 nents;	  /* 1 to NVIDIA_FS_MAX_BATCH */
 	__u64 io_entries; /* address of struct nvidia_fs_io[nents] */
 } NVIDIA_FS_PACKED;
 
@@ -118,7 +118,7 @@ struct nvidia_fs_set_rdma {
 	__u64 gid[2];
 	__u32 qp_num;
 	__u16 lid;
-	__u8 flags; /* bit 0: gid is valid */
+	__u8 flags;   /* bit 0: gid is valid */
 	__u8 version; /* 2 or more */
 	__u32 dc_key;
 	__u32 rkey[16];
@@ -139,7 +139,7 @@ struct nvidia_fs_rdma_info {
 
 struct nvidia_fs_get_rdma {
 	__u64 cpuvaddr;
-	__u64 gpu_buf_offset; /* not looked at */
+	__u64 gpu_buf_offset;		 /* not looked at */
 	struct nvidia_fs_rdma_info info; /* out */
 } NVIDIA_FS_PACKED;
 
@@ -166,7 +166,7 @@ union nvidia_fs_arg {
 #define NVIDIA_FS_MAX_HOLES	 768U
 
 struct nvidia_fs_hole {
-	__u16 start; /* blocks from nvidia_fs_meta.start_fd_offset */
+	__u16 start;  /* blocks from nvidia_fs_meta.start_fd_offset */
 	__u16 npages; /* blocks */
 };
 
@@ -197,7 +197,7 @@ struct nvidia_fs_meta {
 #define NVIDIA_FS_AT(type, field, at)                                                                                  \
 	_Static_assert(__builtin_offsetof(struct nvidia_fs_##type, field) == (at), #type "." #field)
 #define NVIDIA_FS_SIZE(type, size) _Static_assert(sizeof(struct nvidia_fs_##type) == (size), "size of " #type)
-#define NVIDIA_FS_IS(name, value) _Static_assert((name) == (value), #name)
+#define NVIDIA_FS_IS(name, value)  _Static_assert((name) == (value), #name)
 
 /* Direction write, type 't', size of an int: what a stock header's macros give. */
 #define NVIDIA_FS_CODE(nr) (1U << 30 | 4U << 16 | 0x74U << 8 | (nr))

@@ -14,9 +14,9 @@
 #define NR_BUCKETS 256U
 
 /*
- * @lock guards all of it, but for @watching_forks, for a moment each. fork() takes it, so no descriptor is opened or closed
- * under it: that waits for forks to end. @look_lock is taken before it, and held while the module is looked for. A child
- * of fork() begins with nothing: mappings and descriptors are the parent's, and no child gets them.
+ * @lock guards all of it, but for @watching_forks, for a moment each. fork() takes it, so no descriptor is opened or
+ * closed under it: that waits for forks to end. @look_lock is taken before it, and held while the module is looked for.
+ * A child of fork() begins with nothing: mappings and descriptors are the parent's, and no child gets them.
  */
 static pthread_mutex_t look_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,10 +57,12 @@ static const char *why_not(int err)
 {
 	switch (-err) {
 	case ENOENT:
-		return "no nvidia-fs module or device node: modprobe nvidia-fs; in a container, pass /dev/nvidia-fs0 to 15";
+		return "no nvidia-fs module or device node: modprobe nvidia-fs; in a container, pass /dev/nvidia-fs0 "
+		       "to 15";
 	case EACCES:
 	case EPERM:
-		return "no permission for /dev/nvidia-fs0: the module's own mode is 0666, let udev or the container keep it";
+		return "no permission for /dev/nvidia-fs0: the module's own mode is 0666, let udev or the container "
+		       "keep it";
 	case EPROTONOSUPPORT:
 		return "a version of nvidia-fs that this library does not speak to: install 2.12 or later";
 	case EINVAL:

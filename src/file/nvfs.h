@@ -66,9 +66,9 @@ int bl_nvfs_pool_find(bl_pin_t pin, struct bl_nvfs_pool **pool_p);
 int bl_nvfs_pool_make(bl_pin_t pin, const struct bl_nvfs_range *range, struct bl_nvfs_pool **pool_p);
 
 /*
- * The buffer of a pin is being given up, and no request uses it any more: before bl_unpin(), which may be followed by the
- * owner's freeing the memory. When it returns the module has let go of the memory, unless a request that was given up at
- * its deadline is still under way. Cheap for pins that the path never used.
+ * The buffer of a pin is being given up, and no request uses it any more: before bl_unpin(), which may be followed by
+ * the owner's freeing the memory. When it returns the module has let go of the memory, unless a request that was given
+ * up at its deadline is still under way. Cheap for pins that the path never used.
  */
 void bl_nvfs_forget(bl_pin_t pin);
 

@@ -3,30 +3,30 @@
 
 #include <stdatomic.h>
 
-#define NR_CLASSES  64
-#define TRY_AGAIN   512U /* questions without a request, after which what is known is too old */
-#define NEW_SHARE   8.0	 /* a request counts for an eighth, those before it for the rest */
+#define NR_CLASSES 64
+#define TRY_AGAIN  512U /* questions without a request, after which what is known is too old */
+#define NEW_SHARE  8.0	/* a request counts for an eighth, those before it for the rest */
 
 /**
- * struct class - requests of one size
+ * struct size_class - requests of one size
  * @ns_per_byte: smoothed; 0: none yet
  * @asked:       questions since the last request
  */
-struct class {
+struct size_class {
 	_Atomic(double) ns_per_byte;
 	atomic_uint asked;
 };
 
-static struct class classes[2][NR_CLASSES];
+static struct size_class classes[2][NR_CLASSES];
 
-static struct class *class_of(size_t len, bool write)
+static struct size_class *class_of(size_t len, bool write)
 {
 	return &classes[write][63 - __builtin_clzll(len)];
 }
 
 double bl_nvfs_cost(size_t len, bool write)
 {
-	struct class *class = class_of(len, write);
+	struct size_class *class = class_of(len, write);
 
 	if (atomic_fetch_add_explicit(&class->asked, 1, memory_order_relaxed) >= TRY_AGAIN)
 		return 0;
@@ -35,7 +35,7 @@ double bl_nvfs_cost(size_t len, bool write)
 
 void bl_nvfs_cost_note(size_t len, bool write, uint64_t ns)
 {
-	struct class *class = class_of(len, write);
+	struct size_class *class = class_of(len, write);
 	double old = atomic_load_explicit(&class->ns_per_byte, memory_order_relaxed);
 	double now = (double)(ns ? ns : 1) / (double)len;
 

@@ -27,7 +27,8 @@ static int read_version(struct bl_nvfs_dev *dev, char *why, size_t size)
 
 	ret = bl_nvfs_text_read(BL_NVFS_PROC "/version", &text);
 	if (ret == -ENOENT) {
-		snprintf(why, size, "the nvidia-fs module is not loaded (no " BL_NVFS_PROC "/version): modprobe nvidia-fs");
+		snprintf(why, size,
+			 "the nvidia-fs module is not loaded (no " BL_NVFS_PROC "/version): modprobe nvidia-fs");
 		return ret;
 	}
 	if (ret) {
@@ -38,7 +39,8 @@ static int read_version(struct bl_nvfs_dev *dev, char *why, size_t size)
 		snprintf(why, size, BL_NVFS_PROC "/version reads \"%.40s\", which is no version", text);
 		ret = -EPROTONOSUPPORT;
 	} else if (dev->major != BL_NVFS_MAJOR || dev->minor < BL_NVFS_MIN_MINOR) {
-		snprintf(why, size, "nvidia-fs has version %u.%u; this library speaks to %u.%u and later of %u: install another",
+		snprintf(why, size,
+			 "nvidia-fs has version %u.%u; this library speaks to %u.%u and later of %u: install another",
 			 dev->major, dev->minor, BL_NVFS_MAJOR, BL_NVFS_MIN_MINOR, BL_NVFS_MAJOR);
 		ret = -EPROTONOSUPPORT;
 	}
@@ -58,7 +60,8 @@ static const char *cure(int err)
 		return "the module is being unloaded: load it again";
 	case ENODEV:
 	case ENXIO:
-		return "the node is left from an earlier load, with another major number: remove it and load the module again";
+		return "the node is left from an earlier load, with another major number: remove it and load the "
+		       "module again";
 	case EMFILE:
 	case ENFILE:
 		return "too many open files: raise the limit";

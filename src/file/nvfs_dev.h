@@ -14,8 +14,8 @@
 #include "nvidia_fs.h"
 
 /* Oldest version of the module that is spoken to. */
-#define BL_NVFS_MAJOR	  2
-#define BL_NVFS_MIN_MINOR 12
+#define BL_NVFS_MAJOR	  2U
+#define BL_NVFS_MIN_MINOR 12U
 
 /**
  * struct bl_nvfs_dev - the module, open

@@ -78,7 +78,8 @@ static int nvme_supported(const struct node *node, const char **hook_p, char *wh
 	char transport[32];
 
 	if (has_metadata(node))
-		return refuse(why, size, node->name, "has integrity metadata: format the namespace without (nvme format -m 0)");
+		return refuse(why, size, node->name,
+			      "has integrity metadata: format the namespace without (nvme format -m 0)");
 	attr(node, "device/transport", transport, sizeof(transport));
 	if (!strcmp(transport, "pcie")) {
 		*hook_p = "nvme";
@@ -125,7 +126,8 @@ static int raid_supported(const struct node *node, const char **hook_p, char *wh
 	long nr;
 
 	if (strcmp(attr(node, "md/level", level, sizeof(level)), "raid0")) {
-		snprintf(why, size, "%s is %s: of RAID nvidia-fs serves raid0", node->name, *level ? level : "of no known level");
+		snprintf(why, size, "%s is %s: of RAID nvidia-fs serves raid0", node->name,
+			 *level ? level : "of no known level");
 		return -EOPNOTSUPP;
 	}
 	nr = atol(attr(node, "md/raid_disks", disks, sizeof(disks)));
@@ -146,8 +148,8 @@ int bl_nvfs_disk_supported(dev_t dev, const char **hook_p, char *why, size_t siz
 
 	snprintf(node.path, sizeof(node.path), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	if (!find_disk(&node)) {
-		snprintf(why, size, "device %u:%u is not in /sys/dev/block: no drive, or /sys is not mounted", major(dev),
-			 minor(dev));
+		snprintf(why, size, "device %u:%u is not in /sys/dev/block: no drive, or /sys is not mounted",
+			 major(dev), minor(dev));
 		return -EOPNOTSUPP;
 	}
 	if (!strncmp(node.name, "nvme", 4))
@@ -156,6 +158,7 @@ int bl_nvfs_disk_supported(dev_t dev, const char **hook_p, char *why, size_t siz
 		return raid_supported(&node, hook_p, why, size);
 	if (!strncmp(node.name, "dm-", 3))
 		return refuse(why, size, node.name,
-			      "is a device mapper's (LVM, dm-crypt): nvidia-fs serves drives and raid0 of md without one between");
+			      "is a device mapper's (LVM, dm-crypt): nvidia-fs serves drives and raid0 of md without "
+			      "one between");
 	return refuse(why, size, node.name, "is no NVMe drive: nvidia-fs serves no other");
 }

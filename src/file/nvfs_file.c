@@ -16,7 +16,8 @@ static const struct {
 	uint64_t bit;
 	const char *text;
 } attributes[] = {
-	{STATX_ATTR_COMPRESSED, "the file is compressed: direct I/O of it goes through the CPU (chattr -c, then copy it)"},
+	{STATX_ATTR_COMPRESSED,
+	 "the file is compressed: direct I/O of it goes through the CPU (chattr -c, then copy it)"},
 	{STATX_ATTR_ENCRYPTED, "the file is encrypted: its bytes go through the CPU"},
 	{STATX_ATTR_APPEND, "the file is append-only (chattr -a)"},
 	{STATX_ATTR_IMMUTABLE, "the file is immutable (chattr -i)"},
@@ -36,7 +37,8 @@ static int file_itself(const struct bl_file *file, char *why, size_t size)
 	if (!file->device)
 		return refuse(why, size, "neither a regular file nor a block device");
 	if (!file->align)
-		return refuse(why, size, "the file system has no direct I/O for this file: use ext4 or xfs on an NVMe drive");
+		return refuse(why, size,
+			      "the file system has no direct I/O for this file: use ext4 or xfs on an NVMe drive");
 	if (file->align > NVIDIA_FS_GPU_PAGE)
 		return refuse(why, size, "direct I/O wants more than 64 KiB of alignment here");
 	if (statx(file->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx))
@@ -87,8 +89,10 @@ int bl_nvfs_file_supported(const struct bl_file *file, char *why, size_t size)
 	if (blocked)
 		return refuse(why, size, blocked);
 	if (!bl_nvfs_hook(hook)) {
-		snprintf(why, size, "driver %s has not taken the hooks of nvidia-fs (" BL_NVFS_PROC "/modules): "
-			 "install the one that comes with GPUDirect Storage, or a kernel that has them", hook);
+		snprintf(why, size,
+			 "driver %s has not taken the hooks of nvidia-fs (" BL_NVFS_PROC "/modules): "
+			 "install the one that comes with GPUDirect Storage, or a kernel that has them",
+			 hook);
 		return -EOPNOTSUPP;
 	}
 	snprintf(why, size, "by the hooks of driver %s", hook);

@@ -112,14 +112,14 @@ static int ask(struct run *run, struct bl_nvfs_map *map, size_t off, size_t len,
 		.offset = (int64_t)(rq->pos + off),
 		.size = len,
 		.end_fence_value = sync ? 0 : ++map->fence,
-		.file = {
-			.inum = rq->inum,
-			.majdev = rq->major,
-			.mindev = rq->minor,
-			.devptroff = rq->va + off - map->range.va,
-		},
 		.fd = rq->fd,
 		.flags = sync ? NVIDIA_FS_IO_SYNC : 0,
+	};
+	arg.io.file = (struct nvidia_fs_file){
+		.inum = rq->inum,
+		.majdev = rq->major,
+		.mindev = rq->minor,
+		.devptroff = rq->va + off - map->range.va,
 	};
 	/* memory that dies in this moment keeps its mark */
 	__atomic_compare_exchange_n(&map->meta->state, &sparse, NVIDIA_FS_CLEAN, false, __ATOMIC_RELAXED,

@@ -69,7 +69,8 @@ static bool unmap_shadow(const struct bl_nvfs_map *map)
 {
 	if (!bl_sys()->munmap(map->shadow, map->shadow_len))
 		return true;
-	log_warn("unmap the shadow of va 0x%" PRIx64 " len 0x%" PRIx64 ": %s; the memory stays pinned until the process ends",
+	log_warn("unmap the shadow of va 0x%" PRIx64 " len 0x%" PRIx64
+		 ": %s; the memory stays pinned until the process ends",
 		 map->range.va, map->range.len, strerror(errno));
 	return false;
 }

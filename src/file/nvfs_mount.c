@@ -95,8 +95,8 @@ int bl_nvfs_mount_supported(const struct bl_nvfs_mount *mount, const char **hook
 		if (strcmp(type->name, mount->type))
 			continue;
 		if (type->option && !bl_nvfs_text_has(mount->options, type->option)) {
-			snprintf(why, size, "%s on %s is mounted without %s: %s", mount->type, mount->point, type->option,
-				 type->cure);
+			snprintf(why, size, "%s on %s is mounted without %s: %s", mount->type, mount->point,
+				 type->option, type->cure);
 			return -EOPNOTSUPP;
 		}
 		*hook_p = type->hook;

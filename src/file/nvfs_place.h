@@ -3,8 +3,8 @@
  * nvfs_place.h - what lies below a file: its mount and its drive, and whether the module can reach that
  *
  * What the module serves must do its direct I/O with the pages that it is given, and end in a driver that has taken the
- * module's hooks. Anything between, such as a device mapper or a copy in the page cache, would get the shadow pages, which
- * hold nothing.
+ * module's hooks. Anything between, such as a device mapper or a copy in the page cache, would get the shadow pages,
+ * which hold nothing.
  */
 #ifndef BL_FILE_NVFS_PLACE_H
 #define BL_FILE_NVFS_PLACE_H

@@ -123,7 +123,8 @@ static int make_one(struct bl_nvfs_pool *pool, struct bl_nvfs_class *class, stru
 	if (ret == -EAGAIN)
 		ret = -EBUSY;
 	if (!class->nr) {
-		/* memory that cannot be bound once is not tried with each request: 16 MiB of pages come and go with it */
+		/* memory that cannot be bound once is not tried with each request: 16 MiB of pages come and go with it
+		 */
 		if (ret != -EINTR)
 			class->refusal = ret;
 		return ret;

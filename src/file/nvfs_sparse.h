@@ -16,8 +16,8 @@
  * @holes_p: counts zeroed bytes
  *
  * The list is looked through before anything is zeroed.
- * Return: 0; -EPROTO (a list that cannot be: the memory holds what it held, or what was read), -EOPNOTSUPP (no @zero), or
- * what @zero gave.
+ * Return: 0; -EPROTO (a list that cannot be: the memory holds what it held, or what was read), -EOPNOTSUPP (no @zero),
+ * or what @zero gave.
  */
 int bl_nvfs_sparse_fill(const struct nvidia_fs_meta *meta, uint64_t pos, uint64_t va, size_t len,
 			int (*zero)(void *priv, uint64_t va, size_t len), void *priv, size_t *holes_p);

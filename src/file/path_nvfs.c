@@ -260,8 +260,8 @@ static void remember(struct bl_file *file, const struct bl_nvfs_request *rq)
 
 	if (reason != -ESTALE && reason != -EOPNOTSUPP && reason != -EBADF && reason != -EINVAL)
 		return;
-	atomic_store(&file->nvfs, reason == -ESTALE ? "nvidia-fs sees another file behind the descriptor" :
-						      "nvidia-fs refused a request for this file");
+	atomic_store(&file->nvfs, reason == -ESTALE ? "nvidia-fs sees another file behind the descriptor"
+						    : "nvidia-fs refused a request for this file");
 }
 
 static int conclude(struct bl_io *io, const struct bl_nvfs_request *rq, int ret)
@@ -274,8 +274,8 @@ static int conclude(struct bl_io *io, const struct bl_nvfs_request *rq, int ret)
 		return ret;
 	if (ret == -EAGAIN) {
 		add(refused[io->write], 1);
-		fail_quiet(-rq->reason, "%s at %" PRIu64 " len %zu: nvidia-fs: %s; another path takes over", what, rq->pos,
-			   rq->len, strerror(-rq->reason));
+		fail_quiet(-rq->reason, "%s at %" PRIu64 " len %zu: nvidia-fs: %s; another path takes over", what,
+			   rq->pos, rq->len, strerror(-rq->reason));
 		log_info("%s at %" PRIu64 " len %zu: %s; another path takes over", what, rq->pos, rq->len,
 			 strerror(-rq->reason));
 		return ret;

@@ -69,14 +69,20 @@ static int refuse(int err)
 	return -1;
 }
 
-static int text_file(void)
+static int text_file(const char *path)
 {
 	char text[600];
-	size_t len = fuzz_byte() * 2U;
+	size_t len;
 	int fd = memfd_create("text", MFD_CLOEXEC);
 
 	must(fd >= 0);
-	fuzz_bytes(text, len);
+	if (driver->text) {
+		driver->text(path, text, sizeof(text));
+		len = strlen(text);
+	} else {
+		len = fuzz_byte() * 2U;
+		fuzz_bytes(text, len);
+	}
 	must(write(fd, text, len) == (ssize_t)len && !lseek(fd, 0, SEEK_SET));
 	nr_texts++;
 	return fd;
@@ -102,7 +108,7 @@ static int sys_open(const char *path, int flags)
 		return refuse(ENOENT);
 	if (fuzz_byte() % 16 == 15)
 		return refuse(fuzz_errno());
-	return what == 2 ? text_file() : fuzz_fd();
+	return what == 2 ? text_file(path) : fuzz_fd();
 }
 
 static int sys_close(int fd)
@@ -132,7 +138,7 @@ static void *sys_mmap(void *hint, size_t len, int prot, int flags, int fd, off_t
 {
 	void *addr;
 
-	must(fd >= FIRST_FD && is_open[fd - FIRST_FD]);
+	must((fd == -1 && flags & MAP_ANONYMOUS) || (fd >= FIRST_FD && is_open[fd - FIRST_FD]));
 	if (fuzz_byte() % 16 == 15) {
 		refuse(fuzz_errno());
 		return MAP_FAILED;

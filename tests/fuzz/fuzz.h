@@ -40,10 +40,12 @@ char *fuzz_text(char *to, size_t size);
  * struct fuzz_driver - what answers behind the table of system calls
  * @has:   whether a path can be opened: 0 no, 1 a device, 2 a text file
  * @ioctl: 0 or -errno
+ * @text:  optional: what a text file has, else any bytes
  */
 struct fuzz_driver {
 	int (*has)(const char *path);
 	int (*ioctl)(unsigned long request, void *arg);
+	void (*text)(const char *path, char *text, size_t size);
 };
 
 /* Put the table in use. Opening and mapping fail now and then, as the input wants. */

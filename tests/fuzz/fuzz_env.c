@@ -23,7 +23,7 @@ static int no_ioctl(unsigned long request, void *arg)
 	abort();
 }
 
-static const struct fuzz_driver driver = {has, no_ioctl};
+static const struct fuzz_driver driver = {.has = has, .ioctl = no_ioctl};
 
 /* What a user would write, or nearly. */
 static const char *value(char *buf, size_t size)

@@ -65,7 +65,7 @@ static int reply(unsigned long request, void *arg)
 	}
 }
 
-static const struct fuzz_driver driver = {has, reply};
+static const struct fuzz_driver driver = {.has = has, .ioctl = reply};
 
 static void use_mapping(bl_pin_t pin, uint8_t *addr, size_t len)
 {

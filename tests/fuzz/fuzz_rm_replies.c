@@ -154,7 +154,7 @@ static int reply(unsigned long request, void *arg)
 	}
 }
 
-static const struct fuzz_driver driver = {has, reply};
+static const struct fuzz_driver driver = {.has = has, .ioctl = reply};
 
 static CUresult outcome(void)
 {

@@ -17,7 +17,7 @@ static int no_ioctl(unsigned long request, void *arg)
 	abort();
 }
 
-static const struct fuzz_driver driver = {has, no_ioctl};
+static const struct fuzz_driver driver = {.has = has, .ioctl = no_ioctl};
 
 static void check_version(const struct bl_driver_version *version)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fake_nvfs_in.h - what the halves of the fake module share: fake_nvfs.c has descriptors and mappings, _io.c the commands */
+/* fake_nvfs_in.h - what the halves of the fake module share: fake_nvfs.c has descriptors and mappings, _io.c the
+ * commands */
 #ifndef TESTS_UNIT_FAKE_NVFS_IN_H
 #define TESTS_UNIT_FAKE_NVFS_IN_H
 

@@ -90,7 +90,8 @@ static void put32(uint8_t *at, int off, uint32_t v)
 	memcpy(at + off, &v, sizeof(v));
 }
 
-/* Where the caller sees the page, so that ThreadSanitizer sees one page too; the kernel's view when it is gone there. */
+/* Where the caller sees the page, so that ThreadSanitizer sees one page too; the kernel's view when it is gone there.
+ */
 static uint8_t *meta_of(const struct vma *vma)
 {
 	return vma->meta->addr ? vma->meta->addr : vma->meta->alias;

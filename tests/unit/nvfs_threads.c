@@ -184,7 +184,8 @@ static void requests_go_on_while_the_process_forks(void)
 	nvfs_close(&n);
 }
 
-/* A process that ends with a request under way: no wait, no handler, the kernel takes the mappings and then the files. */
+/* A process that ends with a request under way: no wait, no handler, the kernel takes the mappings and then the files.
+ */
 static int end_in_flight(void)
 {
 	struct nvfs n = nvfs_open(MB, 0, MB);
