@@ -156,7 +156,7 @@ static void set_row_times(struct bw_row *row, struct bw_worker *workers)
 
 static void lead(struct bw_run *run, struct bw_worker *workers, struct bw_row *row)
 {
-	double gbps[BW_MAX_REPS], cpu[BW_MAX_REPS];
+	double gbps[BW_MAX_REPS] = { 0 }, cpu[BW_MAX_REPS] = { 0 };
 
 	pthread_barrier_wait(&run->start);
 	for (unsigned int i = 0; i < run->reps; i++) {
