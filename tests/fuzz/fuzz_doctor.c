@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Any text and any bytes where "barlane doctor" and the NUMA warning read those of the kernel. */
+#include <errno.h>
 #include <string.h>
 
 #include "common/cpulist.h"
@@ -9,6 +10,7 @@
 #include "doctor/iommu.h"
 #include "doctor/modfile.h"
 #include "doctor/module.h"
+#include "doctor/mounts.h"
 #include "doctor/nodes.h"
 #include "doctor/pci.h"
 #include "doctor/security.h"
@@ -90,6 +92,25 @@ static void try_signed(const uint8_t *data, size_t size)
 	free(whole);
 }
 
+static void try_mount(const char *text)
+{
+	static const char head[] = "1 1 8:1 / /a rw - ";
+	char *line = malloc(strlen(head) + strlen(text) + 1);
+	struct doctor_mount mount;
+	int ret = doctor_mount_parse(text, &mount);
+
+	must(ret ? ret == -EINVAL : mount.point[0] == '/' && *mount.type && *mount.source);
+	must(line);
+	strcpy(stpcpy(line, head), text);
+	if (!doctor_mount_parse(line, &mount)) {
+		must(mount.major == 8 && mount.minor == 1 && !strcmp(mount.point, "/a"));
+		doctor_nvfs_blocked(&mount, text);
+	}
+	free(line);
+	doctor_fs_kind(text);
+	must(!doctor_option_has("", text) || !*text);
+}
+
 static void try_path(const char *text)
 {
 	char names[DOCTOR_PCI_DEPTH][DOCTOR_PCI_NAME];
@@ -143,6 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	try_texts(text);
 	try_module(text);
+	try_mount(text);
 	try_path(text);
 	half = strchr(text, '\n');
 	if (half)

@@ -14,7 +14,7 @@ static const struct {
 	{"container", doctor_check_container}, {"provider", doctor_check_providers}, {"module", doctor_check_module},
 	{"pin", doctor_check_trial},	       {"bar1", doctor_check_bar1},	     {"pcie", doctor_check_pcie},
 	{"numa", doctor_check_numa},	       {"iommu", doctor_check_iommu},	     {"limit", doctor_check_limits},
-	{"security", doctor_check_security},
+	{"security", doctor_check_security},   {"file", doctor_check_storage},
 };
 
 void doctor_add(struct doctor *doctor, enum doctor_status status, const char *subject, const char *cure,

@@ -17,6 +17,8 @@
 #include "common/tree.h"
 #include "doctor/driver.h"
 
+struct doctor_trials;
+
 /* GPUs that are looked at; more than any host has. */
 #define DOCTOR_GPUS 64
 
@@ -72,6 +74,7 @@ struct doctor_gpu {
  * @driver:  what the driver says of itself; all empty when there is none
  * @gpus:    what CUDA finds
  * @nr_gpus: how many
+ * @trials:  of check file; NULL: nothing is tried
  * @rows:    results
  * @nr:      how many
  * @room:    how many fit
@@ -84,6 +87,7 @@ struct doctor {
 	struct doctor_driver driver;
 	struct doctor_gpu gpus[DOCTOR_GPUS];
 	int nr_gpus;
+	const struct doctor_trials *trials;
 	struct doctor_row *rows;
 	size_t nr;
 	size_t room;
@@ -126,6 +130,7 @@ void doctor_check_bar1(struct doctor *doctor);
 void doctor_check_pcie(struct doctor *doctor);
 void doctor_check_numa(struct doctor *doctor);
 void doctor_check_iommu(struct doctor *doctor);
+void doctor_check_storage(struct doctor *doctor);
 void doctor_check_limits(struct doctor *doctor);
 void doctor_check_security(struct doctor *doctor);
 

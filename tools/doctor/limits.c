@@ -48,7 +48,7 @@ void doctor_check_limits(struct doctor *doctor)
 		doctor_limit_files(doctor, &limit, open > 0 ? open : 0);
 	if (!getrlimit(RLIMIT_MEMLOCK, &limit))
 		doctor_add(doctor, DOCTOR_INFO, "RLIMIT_MEMLOCK", NULL,
-			   "%s bytes; pinned GPU memory does not count, host "
+			   "%s bytes; pinned GPU memory and host memory that CUDA pins do not count, host "
 			   "memory registered with a network card does",
 			   amount(limit.rlim_cur, soft, sizeof(soft)));
 }

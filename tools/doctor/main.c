@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "doctor/doctor.h"
+#include "doctor/storage.h"
 #include "gpu/sys.h"
 
 static void begin(struct doctor *doctor)
@@ -18,6 +19,7 @@ static void begin(struct doctor *doctor)
 	doctor->tree = (struct tool_tree){"", sys->open, sys->close};
 	if (strcmp(sys->name, "kernel"))
 		doctor->standin = sys->name;
+	doctor->trials = &doctor_trials_kernel;
 	doctor->cpu = cpu < 0 ? 0 : (unsigned int)cpu;
 }
 

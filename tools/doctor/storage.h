@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* storage.h - what the paths of libcufile stand on, tried out */
+#ifndef TOOLS_DOCTOR_STORAGE_H
+#define TOOLS_DOCTOR_STORAGE_H
+
+/* Answers of a trial. */
+enum doctor_can { DOCTOR_CAN_UNKNOWN, DOCTOR_CAN_NOT, DOCTOR_CAN };
+
+/**
+ * struct doctor_fs_can - what files of a mount can do
+ * @direct: O_DIRECT
+ * @nowait: reads of what is in the page cache alone
+ */
+struct doctor_fs_can {
+	enum doctor_can direct;
+	enum doctor_can nowait;
+};
+
+/**
+ * struct doctor_trials - trials, so that tests can answer in the kernel's place
+ * @fs:    of the folder where something is mounted; leaves nothing there. Never called for what may not answer
+ * @uring: whether io_uring can be used: 0 or -errno
+ */
+struct doctor_trials {
+	void (*fs)(const char *folder, struct doctor_fs_can *can);
+	int (*uring)(void);
+};
+
+extern const struct doctor_trials doctor_trials_kernel;
+
+#endif
