@@ -13,6 +13,9 @@
 #include "common/json.h"
 #include "demo/demo.h"
 #include "doctor/doctor.h"
+#ifdef HAVE_CUFILE
+#include "stat/stat.h"
+#endif
 
 /**
  * struct command - a subcommand
@@ -176,6 +179,9 @@ static const struct command commands[] = {
 	{ "doctor", doctor_main, "examine this machine: what works, what does not, and what would help" },
 	{ "providers", run_providers, "list the ways to reach GPU memory, and which of them can serve here" },
 	{ "bench", run_bench, "check that CPU and GPU see each other's writes, measure copies, and write a report" },
+#ifdef HAVE_CUFILE
+	{ "stat", stat_main, "show what processes that use libcufile have read and written, by which path" },
+#endif
 	{ "version", run_version, "show the versions of this tool and of the library" },
 };
 
