@@ -207,16 +207,60 @@ static void check_mounts(struct doctor *doctor, const struct lane *lane, const c
 	free(list);
 }
 
-void doctor_check_storage(struct doctor *doctor)
+/* How much of a path a mount's place is: its length, or 0 when it is not above the path. */
+static size_t covers(const char *point, const char *path)
 {
-	struct lane lane = { .module = check_module(doctor), .uring = check_uring(doctor), .pins = can_pin(doctor) };
+	size_t len = strlen(point);
+
+	if (!strcmp(point, "/"))
+		return 1;
+	return !strncmp(point, path, len) && (!path[len] || path[len] == '/') ? len : 0;
+}
+
+static char *read_mounts(const struct doctor *doctor)
+{
 	char *text = malloc(MOUNTINFO_MAX);
 
 	if (!text)
 		tool_die("out of memory");
-	if (tool_tree_read(&doctor->tree, text, MOUNTINFO_MAX, "/proc/self/mountinfo") < 0)
-		doctor_add(doctor, DOCTOR_INFO, "mounts", NULL, "not shown here: /proc is hidden");
-	else
+	if (tool_tree_read(&doctor->tree, text, MOUNTINFO_MAX, "/proc/self/mountinfo") >= 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+int doctor_storage_path(struct doctor *doctor, const char *path)
+{
+	struct lane lane = { .module = check_module(doctor), .uring = check_uring(doctor), .pins = can_pin(doctor) };
+	struct doctor_mount *list, *best = NULL;
+	char *text = read_mounts(doctor);
+	size_t nr, longest = 0;
+
+	if (!text)
+		return -ENOENT;
+	nr = parse_mounts(text, &list);
+	/* of two at the same place the later one is seen */
+	for (size_t i = 0; i < nr; i++) {
+		if (covers(list[i].point, path) && covers(list[i].point, path) >= longest) {
+			longest = covers(list[i].point, path);
+			best = &list[i];
+		}
+	}
+	if (best)
+		describe(doctor, &lane, best);
+	free(list);
+	free(text);
+	return best ? 0 : -ENOENT;
+}
+
+void doctor_check_storage(struct doctor *doctor)
+{
+	struct lane lane = { .module = check_module(doctor), .uring = check_uring(doctor), .pins = can_pin(doctor) };
+	char *text = read_mounts(doctor);
+
+	if (text)
 		check_mounts(doctor, &lane, text);
+	else
+		doctor_add(doctor, DOCTOR_INFO, "mounts", NULL, "not shown here: /proc is hidden");
 	free(text);
 }

@@ -28,4 +28,9 @@ struct doctor_trials {
 
 extern const struct doctor_trials doctor_trials_kernel;
 
+struct doctor;
+
+/* The row of check file for the mount that a file or folder is on; path without symbolic links. 0 or -ENOENT. */
+int doctor_storage_path(struct doctor *doctor, const char *path);
+
 #endif
