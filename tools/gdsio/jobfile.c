@@ -125,15 +125,22 @@ static void section(const char *path, unsigned int line, const char *name, struc
 	**job = (struct gdsio_job){ .node = -1, .workers = 1 };
 }
 
-void gdsio_jobfile_read(const char *path, struct gdsio_options *opt)
+static FILE *open_file(const char *path)
 {
 	FILE *in = fopen(path, "re");
+
+	if (!in)
+		tool_die("%s: %s", path, strerror(errno));
+	return in;
+}
+
+void gdsio_jobfile_read(const char *path, struct gdsio_options *opt)
+{
+	FILE *in = open_file(path);
 	struct gdsio_job *job = NULL;
 	char buf[4096 + 64], *text, *value;
 	unsigned int line = 0;
 
-	if (!in)
-		tool_die("%s: %s", path, strerror(errno));
 	while (fgets(buf, sizeof(buf), in)) {
 		line++;
 		text = trim(buf);
