@@ -6,7 +6,9 @@
  *        cufile_bw --list
  *
  * Needs no toolkit: the library and libcuda.so.1 are loaded by name. Cases that write use FILE.write. Without --lib only
- * the bare limits are measured. bench/cufile_compare.sh runs it for two libraries in turn.
+ * the bare limits are measured. bench/cufile_compare.sh runs it for two libraries in turn. Where there is no Meson:
+ *
+ *     cc -std=gnu17 -O2 -D_GNU_SOURCE -Isrc bench/cufile_*.c src/gpu/cuda.c -o cufile_bw -ldl -lpthread
  */
 #include <fnmatch.h>
 #include <getopt.h>
