@@ -215,11 +215,13 @@ static bool sleep_idle(unsigned int leaving)
 	int ret = 0;
 
 	crew.idle++;
-	while (!crew.first && crew.leaving == leaving && ret != ETIMEDOUT)
+	while (!crew.first && crew.leaving == leaving && ret != ETIMEDOUT) {
 		ret = pthread_cond_timedwait(&crew.work, &crew.lock, &until);
+		/* awake, also if the work it was called for is gone: nobody would be called while this was still counted */
+		if (crew.called)
+			crew.called--;
+	}
 	crew.idle--;
-	if (crew.called)
-		crew.called--;
 	return crew.first;
 }
 
@@ -332,6 +334,9 @@ int bl_crew_submit(struct bl_work *chain)
 	nr = append(chain);
 	takes = crew.takes;
 	make = call_one();
+	/* sleepers are woken together: each takes tens of microseconds to be there */
+	for (size_t i = 1; i < nr && !make && crew.idle > crew.called; i++)
+		call_one();
 	pthread_mutex_unlock(&crew.lock);
 	ret = make ? start_thread() : 0;
 	return ret ? without_thread(chain, nr, takes, ret) : 0;

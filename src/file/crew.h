@@ -33,8 +33,8 @@ struct bl_work {
  * bl_crew_submit() - Queue work
  * @chain: pieces, linked by @next up to NULL; done in this order, by several threads at once
  *
- * Wakes or makes one thread at most; that one sees to the next if there is more to do. Makes no system call when all
- * threads are busy. May be called in a CUDA host function.
+ * Wakes as many threads as there are pieces and idle ones, or makes one, which sees to the next if there is more to do. Makes
+ * no system call when all threads are busy. May be called in a CUDA host function.
  * Return: 0, or -EAGAIN: there is no thread and none can be made; nothing is queued.
  */
 int bl_crew_submit(struct bl_work *chain);
