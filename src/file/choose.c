@@ -7,7 +7,10 @@
 #include "error.h"
 #include "file.h"
 #include "io.h"
+#include "tune.h"
 #include "util/log.h"
+
+static atomic_uint nr_large; /* requests under way */
 
 extern const struct bl_path_ops bl_path_nvfs, bl_path_mapped, bl_path_staged, bl_path_plain;
 
@@ -95,7 +98,7 @@ static int run_only(struct bl_io *io, enum bl_path path)
 	return ret == -EAGAIN ? refuse(io, path, "it cannot do this request") : ret;
 }
 
-int bl_io_dispatch(struct bl_io *io)
+static int dispatch(struct bl_io *io)
 {
 	const struct bl_file_config *config = bl_file_config();
 	struct turn turns[BL_PATH_NR];
@@ -111,4 +114,22 @@ int bl_io_dispatch(struct bl_io *io)
 		ret = take_turn(io, turns[i].path);
 	}
 	return ret == -EAGAIN ? fail(EIO, "fd %d: no path can do this request", io->file->fd) : ret;
+}
+
+int bl_io_dispatch(struct bl_io *io)
+{
+	bool large = io->mem.target && io->len >= bl_file_tune()->help_from;
+	int ret;
+
+	if (large)
+		atomic_fetch_add_explicit(&nr_large, 1, memory_order_relaxed);
+	ret = dispatch(io);
+	if (large)
+		atomic_fetch_sub_explicit(&nr_large, 1, memory_order_relaxed);
+	return ret;
+}
+
+bool bl_io_crowded(void)
+{
+	return atomic_load_explicit(&nr_large, memory_order_relaxed) >= bl_file_tune()->crowd;
 }

@@ -79,4 +79,7 @@ int bl_io_dispatch(struct bl_io *io);
  */
 ssize_t bl_io_try(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, enum bl_path *path_p);
 
+/* Whether so many large requests on GPU memory are under way that a thread each is all that helps. */
+bool bl_io_crowded(void);
+
 #endif

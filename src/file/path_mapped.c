@@ -67,6 +67,10 @@ static int move(struct bl_io *io, void *pages)
 
 	while (io->done < io->len) {
 		nr = straight ? move_straight(io) : move_piece(io, pages, piece);
+		if (nr == -EFAULT && straight) {
+			straight = false; /* a mapping that the kernel does not write to */
+			continue;
+		}
 		if (nr <= 0)
 			return (int)nr;
 		io->done += (size_t)nr;

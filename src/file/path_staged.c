@@ -120,7 +120,12 @@ static double score(const struct bl_io *io)
 {
 	const struct bl_file_tune *tune = bl_file_tune();
 
-	return tune->staged_call_ns + tune->staged_kib_ns * ((double)io->len / 1024);
+	double each = tune->staged_kib_ns;
+
+	/* with helpers, or, among many, with a copy engine that others keep busy */
+	if (!io->write && !io->direct && io->len >= tune->help_from)
+		each *= bl_io_crowded() && io->len < bl_file_config()->min_io_threshold_size_kb << 10 ? 1.5 : 0.6;
+	return tune->staged_call_ns + each * ((double)io->len / 1024);
 }
 
 const struct bl_path_ops bl_path_staged = { .name = "staged", .usable = usable, .score = score, .run = run };

@@ -2,7 +2,9 @@
 /*
  * Reads in pieces, by the calling thread and, where the request is large enough (parallel_io, min_io_threshold_size_kb,
  * max_request_parallelism), by threads of the crew. Each reads into a slot of its own lane and has the copy engine take it
- * from there while it reads the next.
+ * from there while it reads the next. What the CPU has just read lies in its cache, from where the GPU fetches it at some
+ * 15 GB/s, all lanes together: so where a piece would have to wait for the copy engine, and at the end, where nothing would
+ * overlap a transfer, the kernel reads to the mapping itself, if there is one.
  */
 #define log_fmt(fmt) "file/staged: " fmt
 #include <errno.h>
@@ -10,6 +12,7 @@
 
 #include "buffer.h"
 #include "config.h"
+#include "copy/fence.h"
 #include "crew.h"
 #include "fio.h"
 #include "staged.h"
@@ -28,14 +31,16 @@
  * @buffer:    referenced, or NULL: helpers may outlive a caller that gave up
  * @target:    the GPU memory
  * @va:        of the first byte
- * @mapped:    an address in the GPU's mapping, or NULL
+ * @mapped:    the first byte in the GPU's mapping, or NULL
+ * @stored:    something was read to there
  * @direct:    past the page cache
  * @deadline_ns: after which it is given up
  * @cold:      a piece was not in the page cache: the kernel was asked to read ahead
  * @pieces:    what there is to do
  * @pending:   helpers that were not taken back and have not ended
- * @lock:      guards @abandoned while a transfer is started
- * @abandoned: the caller does not wait any more: the GPU memory must be left alone
+ * @lock:      of @ended
+ * @gate:      held for reading while GPU memory is written, or a transfer to it is started
+ * @abandoned: the caller does not wait any more: the GPU memory must be left alone. Under @gate
  * @ended:     @pending went down
  * @helpers:   work for the crew
  */
@@ -45,13 +50,15 @@ struct job {
 	struct bl_buffer *buffer;
 	struct bl_ce_target target;
 	uint64_t va;
-	const void *mapped;
+	char *mapped;
+	atomic_bool stored;
 	bool direct;
 	uint64_t deadline_ns;
 	atomic_bool cold;
 	struct bl_pieces pieces;
 	atomic_uint pending;
 	pthread_mutex_t lock;
+	pthread_rwlock_t gate;
 	bool abandoned;
 	pthread_cond_t ended;
 	struct helper {
@@ -68,6 +75,7 @@ static void job_put(struct job *job)
 	if (job->buffer)
 		bl_buffer_put(job->buffer);
 	pthread_mutex_destroy(&job->lock);
+	pthread_rwlock_destroy(&job->gate);
 	pthread_cond_destroy(&job->ended);
 	free(job);
 }
@@ -87,11 +95,12 @@ static struct job *job_new(const struct bl_io *io, unsigned int helpers)
 		atomic_fetch_add(&job->buffer->refs, 1);
 	bl_mem_target_copy(&job->target, io->mem.target);
 	job->va = io->mem.va + io->done;
-	job->mapped = io->mem.mapped;
+	job->mapped = io->mem.mapped ? (char *)io->mem.mapped + io->done : NULL;
 	job->direct = io->direct;
 	job->deadline_ns = io->deadline_ns;
 	bl_pieces_init(&job->pieces, bl_staged_piece(io), io->len - io->done, io->pos + (off_t)io->done);
 	pthread_mutex_init(&job->lock, NULL);
+	pthread_rwlock_init(&job->gate, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&job->ended, &attr);
@@ -104,11 +113,34 @@ static int post(struct job *job, struct bl_lane *lane, unsigned int slot, const 
 {
 	int ret = -ETIMEDOUT;
 
-	pthread_mutex_lock(&job->lock);
+	pthread_rwlock_rdlock(&job->gate);
 	if (!job->abandoned)
 		ret = bl_lane_post(lane, slot, BL_COPY_TO, job->va + piece->off, from, len);
-	pthread_mutex_unlock(&job->lock);
+	pthread_rwlock_unlock(&job->gate);
 	return ret;
+}
+
+/* All of a piece, or false: it is not in the page cache, or the kernel does not write to the mapping. */
+static bool read_straight(struct job *job, const struct bl_piece *piece)
+{
+	ssize_t got = 0;
+
+	pthread_rwlock_rdlock(&job->gate);
+	if (!job->abandoned) {
+		atomic_store_explicit(&job->stored, true, memory_order_relaxed);
+		got = bl_fio_read_cached(job->file, job->mapped + piece->off, piece->len, piece->pos);
+		bl_fence_wc_store();
+	}
+	pthread_rwlock_unlock(&job->gate);
+	return got == (ssize_t)piece->len;
+}
+
+/* @before: the slot of this lane's piece before. */
+static bool straight_is_sooner(struct job *job, struct bl_lane *lane, unsigned int before)
+{
+	if (!job->mapped || job->direct || atomic_load_explicit(&job->cold, memory_order_relaxed))
+		return false;
+	return atomic_load(&job->pieces.next) + 1 >= job->pieces.nr || bl_lane_look(lane, before) == -EAGAIN;
 }
 
 /* The first piece that is not in the page cache has the kernel read the rest ahead, while this thread waits for that piece. */
@@ -129,12 +161,15 @@ static size_t read_cached(struct job *job, char *memory, const struct bl_piece *
 	return (size_t)got + bl_fio_read(job->file, memory + got, piece->len - (size_t)got, piece->pos + got, err_p);
 }
 
-static int do_piece(struct job *job, struct bl_lane *lane, unsigned int slot, const struct bl_piece *piece)
+static int do_piece(struct job *job, struct bl_lane *lane, unsigned int slot, unsigned int before,
+		    const struct bl_piece *piece)
 {
 	char *memory = bl_lane_slot(lane, slot);
 	size_t got, skip = 0;
 	int err, ret;
 
+	if (straight_is_sooner(job, lane, before) && read_straight(job, piece))
+		return 0;
 	ret = bl_lane_wait(lane, slot);
 	if (!ret && bl_now_ns() > job->deadline_ns)
 		ret = fail(ETIMEDOUT, "fd %d: not done in time", job->file->fd);
@@ -154,7 +189,7 @@ static void take_part(struct job *job, struct bl_lane *lane)
 {
 	struct bl_piece piece;
 	size_t first = SIZE_MAX;
-	unsigned int slot = 0, nr = lane->nr;
+	unsigned int slot = 0, before = 0, nr = lane->nr;
 	int ret = 0, err;
 
 	/* few enough for the CPU's own cache; the copy engine is faster than the reads */
@@ -164,9 +199,10 @@ static void take_part(struct job *job, struct bl_lane *lane)
 	while (!ret && bl_pieces_take(&job->pieces, &piece)) {
 		if (first == SIZE_MAX)
 			first = piece.off;
-		ret = do_piece(job, lane, slot, &piece);
+		ret = do_piece(job, lane, slot, before, &piece);
 		if (ret)
 			bl_pieces_stop(&job->pieces, piece.off, ret);
+		before = slot;
 		slot = (slot + 1) % nr;
 	}
 	err = bl_lane_drain(lane);
@@ -201,10 +237,12 @@ static unsigned int nr_helpers(const struct bl_io *io)
 {
 	const struct bl_file_config *config = bl_file_config();
 	unsigned int nr = config->max_request_parallelism;
+	size_t left = io->len - io->done;
 
-	if (!config->parallel_io || !config->max_io_threads || nr < 2 ||
-	    io->len - io->done < config->min_io_threshold_size_kb << 10)
+	if (!config->parallel_io || !config->max_io_threads || nr < 2)
 		return 0;
+	if (left < config->min_io_threshold_size_kb << 10)
+		return !io->direct && left >= bl_file_tune()->help_from && !bl_io_crowded();
 	nr = nr - 1 < config->max_io_threads ? nr - 1 : config->max_io_threads;
 	return nr < MAX_HELPERS ? nr : MAX_HELPERS;
 }
@@ -249,10 +287,13 @@ static bool wait_helpers(struct job *job)
 	pthread_mutex_lock(&job->lock);
 	while (atomic_load(&job->pending) && ret != ETIMEDOUT)
 		ret = pthread_cond_timedwait(&job->ended, &job->lock, &until);
-	job->abandoned = atomic_load(&job->pending);
-	ret = job->abandoned;
 	pthread_mutex_unlock(&job->lock);
-	return !ret;
+	if (!atomic_load(&job->pending))
+		return true;
+	pthread_rwlock_wrlock(&job->gate);
+	job->abandoned = true;
+	pthread_rwlock_unlock(&job->gate);
+	return false;
 }
 
 int bl_staged_read(struct bl_io *io)
@@ -274,6 +315,11 @@ int bl_staged_read(struct bl_io *io)
 		io->done += bl_pieces_end(&job->pieces, &ret);
 	else
 		ret = fail(ETIMEDOUT, "fd %d: a read did not end in time", io->file->fd);
+	if (atomic_load(&job->stored)) {
+		bl_ce_wrote();
+		if (io->mem.flush && bl_flush(io->mem.pin))
+			ret = -EIO;
+	}
 put_job:
 	job_put(job);
 	return ret;
