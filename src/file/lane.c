@@ -159,6 +159,7 @@ int bl_lane_get(const struct bl_ce_target *target, size_t slot, struct bl_lane *
 	lane->cuda = cuda;
 	lane->scope = scope;
 	lane->slot = slot;
+	lane->unsure = false;
 	lane->nr = (unsigned int)(BL_CE_RING_SIZE / slot);
 	for (unsigned int i = 0; i < lane->nr; i++)
 		lane->busy[i] = 0;
@@ -180,8 +181,10 @@ int bl_lane_post(struct bl_lane *lane, unsigned int i, enum bl_copy_dir dir, uin
 {
 	int ret = bl_ce_post(lane->cuda, lane->ce, dir, va, host, len);
 
-	if (ret)
+	if (ret) {
+		lane->unsure = true;
 		return ret;
+	}
 	bl_ce_mark(lane->cuda, lane->ce);
 	lane->busy[i] = BUSY | lane->ce->seq;
 	return 0;
@@ -215,11 +218,18 @@ int bl_lane_look(struct bl_lane *lane, unsigned int i)
 
 int bl_lane_drain(struct bl_lane *lane)
 {
-	int ret = 0;
+	bool busy = false;
+	int ret;
 
 	if (lane->ce->broken)
 		return -lane->ce->broken;
-	bl_ce_mark(lane->cuda, lane->ce);
+	for (unsigned int i = 0; i < lane->nr; i++)
+		busy |= lane->busy[i];
+	if (!busy && !lane->unsure)
+		return 0;
+	/* what failed to start may have started in part, without a number */
+	if (lane->unsure)
+		bl_ce_mark(lane->cuda, lane->ce);
 	ret = bl_ce_wait(lane->cuda, lane->ce, lane->ce->seq);
 	for (unsigned int i = 0; i < lane->nr && !ret; i++)
 		lane->busy[i] = 0;

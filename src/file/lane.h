@@ -28,6 +28,7 @@
  * @uring:   fd -1 until bl_lane_uring()
  * @slot:    bytes per slot in this request
  * @nr:      slots
+ * @unsure:  a transfer could not be started, or perhaps was
  * @busy:    which transfer uses a slot, 0 none
  */
 struct bl_lane {
@@ -39,6 +40,7 @@ struct bl_lane {
 	struct bl_uring uring;
 	size_t slot;
 	unsigned int nr;
+	bool unsure;
 	uint64_t busy[BL_LANE_SLOTS];
 };
 
