@@ -67,13 +67,21 @@ struct job {
 	} helpers[];
 };
 
+static void release(struct job *job)
+{
+	if (job->file)
+		bl_file_put(job->file);
+	if (job->buffer)
+		bl_buffer_put(job->buffer);
+	job->file = NULL;
+	job->buffer = NULL;
+}
+
 static void job_put(struct job *job)
 {
 	if (!bl_ref_put(&job->refs))
 		return;
-	bl_file_put(job->file);
-	if (job->buffer)
-		bl_buffer_put(job->buffer);
+	release(job);
 	pthread_mutex_destroy(&job->lock);
 	pthread_rwlock_destroy(&job->gate);
 	pthread_cond_destroy(&job->ended);
@@ -320,6 +328,9 @@ int bl_staged_read(struct bl_io *io)
 		if (io->mem.flush && bl_flush(io->mem.pin))
 			ret = -EIO;
 	}
+	/* a helper that has ended may yet have to give up its reference: nothing of the caller's is to wait for that */
+	if (!job->abandoned)
+		release(job);
 put_job:
 	job_put(job);
 	return ret;
