@@ -126,7 +126,7 @@ static int map_pin(struct bl_pin *pin, struct vm_area_struct *vma)
 		ret = bl_memtype_reserve(pin, vma->vm_end - vma->vm_start);
 		if (ret) {
 			refuse(-ret, "map va 0x%llx: its addresses cannot be write-combining", pin->va);
-			return -EAGAIN;
+			return ret == -ENOMEM ? ret : -EAGAIN;
 		}
 	}
 	vma->vm_page_prot = bl_platform_prot(vma->vm_page_prot, type);
@@ -145,7 +145,7 @@ static int map_pin(struct bl_pin *pin, struct vm_area_struct *vma)
  * @vma:  where; its offset is the handle
  *
  * Return: 0, or -EACCES (not the process that opened the file), -EINVAL (handle, size, alignment, mapped already, freed),
- * -EAGAIN (addresses in use with another memory type).
+ * -EAGAIN (addresses in use with another memory type), -ENOMEM.
  */
 int bl_mmap(struct file *f, struct vm_area_struct *vma)
 {
