@@ -33,27 +33,32 @@ static void vma_close(struct vm_area_struct *vma)
 	bl_pin_unref(pin);
 }
 
-/* Insert the pages around a fault. The one that faulted decides about success. */
+/*
+ * Insert the page that faulted, which decides about success, and then those around it: that spares faults, and what
+ * stands in the way of one is told by its own fault.
+ */
 static vm_fault_t insert_around(struct bl_pin *pin, struct vm_area_struct *vma, unsigned long fault)
 {
 	unsigned long addr = max(vma->vm_start, ALIGN_DOWN(fault, FAULT_WINDOW));
 	unsigned long end = min(vma->vm_end, ALIGN_DOWN(fault, FAULT_WINDOW) + FAULT_WINDOW);
-	u64 off = (u64)(vma->vm_pgoff - pin->handle) * PAGE_SIZE + (addr - vma->vm_start);
-	const struct bl_run *run = bl_runs_find(&pin->runs, off);
-	vm_fault_t ret = VM_FAULT_SIGBUS, one;
+	u64 base = (u64)(vma->vm_pgoff - pin->handle) * PAGE_SIZE;
+	const struct bl_run *run = bl_runs_find(&pin->runs, base + (fault - vma->vm_start));
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+	u64 off;
 
+	if (run)
+		ret = vmf_insert_pfn(vma, fault, PHYS_PFN(run->pa + (base + (fault - vma->vm_start) - run->off)));
+	if (ret != VM_FAULT_NOPAGE)
+		return ret;
+	off = base + (addr - vma->vm_start);
+	run = bl_runs_find(&pin->runs, off);
 	for (; addr < end && run; addr += PAGE_SIZE, off += PAGE_SIZE) {
 		if (off - run->off >= run->len)
 			run = bl_runs_find(&pin->runs, off);
-		if (!run)
-			break;
-		one = vmf_insert_pfn(vma, addr, PHYS_PFN(run->pa + (off - run->off)));
-		if (addr == fault)
-			ret = one;
-		if (one != VM_FAULT_NOPAGE)
+		if (!run || vmf_insert_pfn(vma, addr, PHYS_PFN(run->pa + (off - run->off))) != VM_FAULT_NOPAGE)
 			break;
 	}
-	return ret;
+	return VM_FAULT_NOPAGE;
 }
 
 static vm_fault_t vma_fault(struct vm_fault *vmf)
