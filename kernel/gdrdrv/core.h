@@ -10,18 +10,20 @@
  *                   keeps the file open, so a file outlives all that is mapped through it.
  *
  * Locks, outermost first
- *   locks of the provider (the GPU driver's; the reservation lock of a dma-buf)
+ *   locks of the provider (the GPU driver's; the reservation lock of a dma-buf), and the driver core's around an unbind
+ *   watch_lock           in device.c: the list of pins that hold pages
  *   mmap_lock            held by the kernel around ->mmap(), faults, and opening or closing a VMA
- *   bl_pin.lock          gone, freed, nr_vmas, type, want, memtype_len; the decision to insert or remove page table entries
+ *   bl_pin.lock          gone, freed, lost, nr_vmas, type, want, memtype_len; the decision to insert or remove page table entries
  *   i_mmap_rwsem         of bl_file.mapping, and page table locks: in unmap_mapping_range() and vmf_insert_pfn()
  *
  *   bl_file.lock         the choice of a handle; no other lock of ours inside. Look-ups take only the table's own lock.
  *   symbols lock         in nvp2p-symbols.c, a leaf.
  *
  * The provider calls back with its locks held and may wait for us. So bl_pin.lock and bl_file.lock are never held while
- * the provider is called (ops->get, ops->put), nor while user memory is copied, which may take mmap_lock.
+ * the provider is called (ops->get, ops->put), nor while user memory is copied, which may take mmap_lock. Nor is watch_lock.
  *
- * Revocation. Whoever ends a pin (the free callback, the exporter of a dma-buf, UNPIN, the last close) sets bl_pin.gone
+ * Revocation. Whoever ends a pin (the free callback, the exporter of a dma-buf, UNPIN, the last close), or sees its device
+ * go, sets bl_pin.gone
  * under bl_pin.lock and then removes all page table entries. They are only inserted by the fault handler, under the same
  * lock, after it saw that gone is not set. ->mmap() inserts none: the VMA is not yet in the mapping's tree then, and
  * unmap_mapping_range() would miss it. So after the lock is released nothing can reach the pages, and no later fault
@@ -40,6 +42,7 @@
 #include <linux/completion.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
@@ -73,6 +76,7 @@
 struct bl_pin;
 struct bl_nvp2p;
 struct nv_p2p_page_table;
+struct pci_dev;
 
 /**
  * struct bl_pin_request - what user space wants pinned
@@ -162,6 +166,8 @@ struct bl_pin_db {
  * @force_pcie:  they are wanted through PCI
  * @gone:        nothing may be mapped any more
  * @freed:       because the provider took the memory back
+ * @lost:        because its device went; the provider still has to be told that the pages are given back
+ * @watch:       in device.c's list
  * @nr_vmas:     VMAs that show it
  * @want:        type of mapping that was asked for, GDRDRV_MAPPING_*; NONE leaves the choice to us
  * @type:        type of the mapping there is
@@ -183,6 +189,8 @@ struct bl_pin {
 	bool force_pcie;
 	bool gone;
 	bool freed;
+	bool lost;
+	struct list_head watch;
 	unsigned int nr_vmas;
 	u32 want;
 	u32 type;
@@ -237,6 +245,7 @@ void bl_handles_end(struct bl_file *file);
 int bl_pin_start(struct bl_file *file, const struct bl_pin_ops *ops, const struct bl_pin_request *req,
 		 struct bl_pin **pin_p);
 void bl_pin_revoke(struct bl_pin *pin);
+void bl_pin_lose(struct bl_pin *pin);
 void bl_pin_end(struct bl_pin *pin);
 void bl_pin_ref(struct bl_pin *pin);
 void bl_pin_unref(struct bl_pin *pin);
@@ -266,8 +275,31 @@ bool bl_nvp2p_persistent(void);
 int bl_node_init(void);
 void bl_node_exit(void);
 
-/* dmabuf-device.c */
+/* device.c, dmabuf-device.c */
 #ifdef BL_NV_LINK
+static inline unsigned long bl_device_events(void)
+{
+	return 0;
+}
+
+static inline bool bl_device_watch(struct bl_pin *pin, unsigned long events)
+{
+	return true;
+}
+
+static inline void bl_device_unwatch(struct bl_pin *pin)
+{
+}
+
+static inline int bl_device_init(void)
+{
+	return 0;
+}
+
+static inline void bl_device_exit(void)
+{
+}
+
 static inline int bl_dmabuf_init(void)
 {
 	return 0;
@@ -277,6 +309,12 @@ static inline void bl_dmabuf_exit(void)
 {
 }
 #else
+bool bl_device_has(const struct pci_dev *pdev, phys_addr_t pa, u64 len);
+unsigned long bl_device_events(void);
+bool bl_device_watch(struct bl_pin *pin, unsigned long events);
+void bl_device_unwatch(struct bl_pin *pin);
+int bl_device_init(void);
+void bl_device_exit(void);
 int bl_dmabuf_init(void);
 void bl_dmabuf_exit(void);
 struct device *bl_dmabuf_device(void);

@@ -32,20 +32,6 @@ static const struct dma_buf_attach_ops attach_ops = {
 	.bl_invalidate_mappings = invalidate,
 };
 
-static bool in_bars(const struct pci_dev *pdev, phys_addr_t first, phys_addr_t last)
-{
-	int i;
-
-	for (i = 0; i < PCI_STD_NUM_BARS; i++) {
-		const struct resource *res = &pdev->resource[i];
-
-		if (resource_type(res) == IORESOURCE_MEM && resource_size(res) && res->start <= first &&
-		    last <= res->end)
-			return true;
-	}
-	return false;
-}
-
 static bool is_device_memory(phys_addr_t pa, u64 len)
 {
 	struct pci_dev *pdev = NULL;
@@ -53,7 +39,7 @@ static bool is_device_memory(phys_addr_t pa, u64 len)
 	if (pa + len - 1 < pa)
 		return false;
 	for_each_pci_dev(pdev) {
-		if (in_bars(pdev, pa, pa + len - 1)) {
+		if (bl_device_has(pdev, pa, len)) {
 			pci_dev_put(pdev);
 			return true;
 		}

@@ -143,7 +143,7 @@ static int get_cb_flag(struct bl_file *file, void __user *uarg)
 	if (IS_ERR(pin))
 		return PTR_ERR(pin);
 	mutex_lock(&pin->lock);
-	arg.flag = pin->freed;
+	arg.flag = pin->freed || pin->lost;
 	mutex_unlock(&pin->lock);
 	bl_pin_unref(pin);
 	return copy_to_user(uarg, &arg, sizeof(arg)) ? -EFAULT : 0;

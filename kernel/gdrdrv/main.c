@@ -40,10 +40,15 @@ static int __init gdrdrv_init(void)
 		pr_err("make a device for dma-bufs: %pe\n", ERR_PTR(ret));
 		return ret;
 	}
+	ret = bl_device_init();
+	if (ret) {
+		pr_err("listen for devices that go: %pe\n", ERR_PTR(ret));
+		goto dmabuf;
+	}
 	ret = bl_proc_init();
 	if (ret) {
 		pr_err("make /proc/driver/gdrdrv: %pe\n", ERR_PTR(ret));
-		goto dmabuf;
+		goto device;
 	}
 	ret = bl_node_init();
 	if (ret) {
@@ -55,6 +60,8 @@ static int __init gdrdrv_init(void)
 	return 0;
 proc:
 	bl_proc_exit();
+device:
+	bl_device_exit();
 dmabuf:
 	bl_dmabuf_exit();
 	return ret;
@@ -65,6 +72,7 @@ static void __exit gdrdrv_exit(void)
 {
 	bl_node_exit();
 	bl_proc_exit();
+	bl_device_exit();
 	bl_dmabuf_exit();
 }
 

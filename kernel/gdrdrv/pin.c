@@ -28,6 +28,44 @@ void bl_pin_unref(struct bl_pin *pin)
 	kref_put(&pin->ref, pin_free);
 }
 
+static struct bl_pin *pin_new(struct bl_file *file, const struct bl_pin_ops *ops)
+{
+	struct bl_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
+
+	if (!pin)
+		return NULL;
+	kref_init(&pin->ref);
+	mutex_init(&pin->lock);
+	pin->ops = ops;
+	pin->mapping = &file->mapping;
+	return pin;
+}
+
+/* Get the pages; again when a device went meanwhile. */
+static int hold(struct bl_file *file, const struct bl_pin_ops *ops, const struct bl_pin_request *req,
+		struct bl_pin **pin_p)
+{
+	for (;;) {
+		unsigned long events = bl_device_events();
+		struct bl_pin *pin = pin_new(file, ops);
+		int ret;
+
+		if (!pin)
+			return -ENOMEM;
+		ret = ops->get(pin, req);
+		if (ret) {
+			bl_pin_unref(pin);
+			return ret;
+		}
+		if (bl_device_watch(pin, events)) {
+			*pin_p = pin;
+			return 0;
+		}
+		ops->put(pin);
+		bl_pin_unref(pin);
+	}
+}
+
 /**
  * bl_pin_start() - Hold pages and publish them as a handle
  * @file:  whose pin it will be
@@ -43,37 +81,26 @@ void bl_pin_unref(struct bl_pin *pin)
 int bl_pin_start(struct bl_file *file, const struct bl_pin_ops *ops, const struct bl_pin_request *req,
 		 struct bl_pin **pin_p)
 {
-	struct bl_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
 	u64 begin = bl_platform_cycles();
+	struct bl_pin *pin;
 	int ret;
 
-	if (!pin)
-		return -ENOMEM;
-	kref_init(&pin->ref);
-	mutex_init(&pin->lock);
-	pin->ops = ops;
-	pin->mapping = &file->mapping;
-	ret = ops->get(pin, req);
+	ret = hold(file, ops, req, &pin);
 	if (ret)
-		goto free;
+		return ret;
 	pin->cycles = bl_platform_cycles() - begin;
 	bl_pin_ref(pin);
 	ret = bl_handle_add(file, pin);
 	if (ret) {
 		refuse(-ret, "pin va 0x%llx len 0x%llx: no handle for it", pin->va, pin->len);
-		goto end;
+		bl_pin_unref(pin);
+		bl_pin_end(pin);
+		return ret;
 	}
 	bl_dbg("pin va 0x%llx len 0x%llx by %s: handle 0x%llx, %zu pieces", pin->va, pin->len, ops->name,
 	       pin->handle, pin->runs.nr);
 	*pin_p = pin;
 	return 0;
-end:
-	bl_pin_unref(pin);
-	bl_pin_end(pin);
-	return ret;
-free:
-	bl_pin_unref(pin);
-	return ret;
 }
 
 /**
@@ -95,6 +122,23 @@ void bl_pin_revoke(struct bl_pin *pin)
 }
 
 /**
+ * bl_pin_lose() - The device of the memory goes
+ * @pin: the pin
+ *
+ * On return no CPU can reach the memory through this module any more.
+ *
+ * Context: may sleep.
+ */
+void bl_pin_lose(struct bl_pin *pin)
+{
+	mutex_lock(&pin->lock);
+	pin->lost = true;
+	pin->gone = true;
+	bl_mmap_zap(pin);
+	mutex_unlock(&pin->lock);
+}
+
+/**
  * bl_pin_end() - Give the pages back
  * @pin: a pin that is in no table any more; the table's reference is dropped
  *
@@ -108,6 +152,7 @@ void bl_pin_end(struct bl_pin *pin)
 	pin->gone = true;
 	bl_mmap_zap(pin);
 	mutex_unlock(&pin->lock);
+	bl_device_unwatch(pin);
 	pin->ops->put(pin);
 	bl_pin_unref(pin);
 }
