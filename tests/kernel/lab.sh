@@ -44,7 +44,7 @@ lab_prepare() {
 	}
 	"$root/tests/kernel/initramfs" "$version" "$build" "$modules/modules" "$work/initramfs.cpio" || return
 	# sparse: only what is touched costs memory or disk
-	rm -f "$work/card.bin" "$work/nvme.img"
+	rm -f "$work/card.bin" "$work/nvme.img" "$work/monitor.in" "$work/monitor.out"
 	truncate -s "$(lab_bytes "$lab_card_size")" "$work/card.bin" && truncate -s 256M "$work/nvme.img"
 }
 
@@ -67,6 +67,8 @@ lab_machine() {
 	pt) line="intel_iommu=on iommu=pt $line" ;;
 	esac
 	[ "$iommu" = off ] || machine+=(-device intel-iommu,intremap=off)
+	# the kernel's own hotplug of PCI Express and not the firmware's
+	machine+=(-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off)
 	machine+=(
 		-device pcie-root-port,id=rp0,chassis=1,slot=1,bus=pcie.0,addr=4
 		-device x3130-upstream,id=up0,bus=rp0

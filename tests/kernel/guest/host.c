@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-bool host_ask(const char *verb, uint64_t off, uint64_t len, const char *pattern)
+bool host_do(const char *request)
 {
-	char request[256], answer[320];
+	char answer[320];
 
-	snprintf(request, sizeof(request), "%s %" PRIu64 " %" PRIu64 " %s", verb, off, len, pattern);
 	printf("# host: %s\n", request);
 	fflush(stdout);
 	/* answers that an earlier program did not wait for come first */
@@ -21,4 +20,12 @@ bool host_ask(const char *verb, uint64_t off, uint64_t len, const char *pattern)
 			return false;
 	}
 	return false;
+}
+
+bool host_ask(const char *verb, uint64_t off, uint64_t len, const char *pattern)
+{
+	char request[256];
+
+	snprintf(request, sizeof(request), "%s %" PRIu64 " %" PRIu64 " %s", verb, off, len, pattern);
+	return host_do(request);
 }

@@ -23,4 +23,13 @@
  */
 bool host_ask(const char *verb, uint64_t off, uint64_t len, const char *pattern);
 
+/**
+ * host_do() - Have the host do something and wait until it has
+ * @request: "unplug": ask the guest's kernel to let the card go, and take it away. "plug": bring a card. What the
+ *           kernel makes of it takes seconds, and is not waited for
+ *
+ * Return: whether the host did it.
+ */
+bool host_do(const char *request);
+
 #endif
