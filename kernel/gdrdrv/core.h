@@ -10,6 +10,7 @@
  *                   keeps the file open, so a file outlives all that is mapped through it.
  *
  * Locks, outermost first
+ *   tables_lock          in nvp2p.c: around calls of the GPU driver that give or take a table of pages
  *   locks of the provider (the GPU driver's; the reservation lock of a dma-buf), and the driver core's around an unbind
  *   watch_lock           in device.c: the list of pins that hold pages
  *   mmap_lock            held by the kernel around ->mmap(), faults, and opening or closing a VMA
@@ -19,15 +20,14 @@
  *   bl_file.lock         the choice of a handle; no other lock of ours inside. Look-ups take only the table's own lock.
  *   symbols lock         in nvp2p-symbols.c, a leaf.
  *
- * The provider calls back with its locks held and may wait for us. So bl_pin.lock and bl_file.lock are never held while
- * the provider is called (ops->get, ops->put), nor while user memory is copied, which may take mmap_lock. Nor is watch_lock.
+ * The provider calls back with its locks held and may wait for us. So watch_lock, bl_pin.lock and bl_file.lock are never
+ * held while the provider is called (ops->get, ops->put), nor while user memory is copied, which may take mmap_lock.
  *
  * Revocation. Whoever ends a pin (the free callback, the exporter of a dma-buf, UNPIN, the last close), or sees its device
- * go, sets bl_pin.gone
- * under bl_pin.lock and then removes all page table entries. They are only inserted by the fault handler, under the same
- * lock, after it saw that gone is not set. ->mmap() inserts none: the VMA is not yet in the mapping's tree then, and
- * unmap_mapping_range() would miss it. So after the lock is released nothing can reach the pages, and no later fault
- * brings them back.
+ * go, sets bl_pin.gone under bl_pin.lock and then removes all page table entries. They are only inserted by the fault
+ * handler, under the same lock, after it saw that gone is not set. ->mmap() inserts none: the VMA is not yet in the
+ * mapping's tree then, and unmap_mapping_range() would miss it. So after the lock is released nothing can reach the pages,
+ * and no later fault brings them back.
  *
  * Ending. bl_handle_take() removes a pin from the table; it succeeds for exactly one caller, who calls bl_pin_end().
  * ops->put there returns only when no callback is running and none will come.

@@ -9,6 +9,15 @@
 #include "core.h"
 #include "nvp2p.h"
 
+#include <linux/rwsem.h>
+
+/*
+ * A table that was called back is gone, and the next one may lie where it lay. put_pages() knows a table by its address and
+ * may be called just after that, since nobody can tell in time. So nobody gets a table (read) while one is being put that
+ * can be called back (write). Taken outside of the driver's locks; never by a callback.
+ */
+static DECLARE_RWSEM(tables_lock);
+
 /* Whether pins of these functions outlive the memory's owner, if that is wanted at all. */
 static bool can_persist(const struct bl_nvp2p *nv)
 {
@@ -145,12 +154,16 @@ static void give_back(struct bl_pin *pin)
 {
 	bool freed;
 
+	if (!pin->nv.persistent)
+		down_write(&tables_lock);
 	mutex_lock(&pin->lock);
 	freed = pin->freed;
 	mutex_unlock(&pin->lock);
 	/* a callback that begins now is waited for by put_pages() */
 	if (!freed)
 		call_put(pin);
+	if (!pin->nv.persistent)
+		up_write(&tables_lock);
 	mutex_lock(&pin->lock);
 	freed = pin->freed;
 	mutex_unlock(&pin->lock);
@@ -181,9 +194,11 @@ static int nv_get(struct bl_pin *pin, const struct bl_pin_request *req)
 	if (ret)
 		goto drop;
 
+	down_read(&tables_lock);
 	WRITE_ONCE(p->getter, current);
 	ret = call_get(pin, req);
 	WRITE_ONCE(p->getter, NULL);
+	up_read(&tables_lock);
 	if (ret) {
 		/* a number of the kernel's own, which must not reach user space */
 		if (ret == -ENOTSUPP)

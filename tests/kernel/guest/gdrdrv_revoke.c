@@ -328,6 +328,39 @@ static void free_against_pin(void)
 	end();
 }
 
+/*
+ * An unpin is on its way to the driver when the memory is freed, and the same address is pinned again at once: the driver
+ * may then give the new pin the page table that the old one had. The late unpin must not take it.
+ */
+static void late_unpin_spares_the_next_pin(void)
+{
+	struct bl_card_range freed;
+
+	begin(NOT_PERSISTENT);
+	freed = (struct bl_card_range){ .va = mem.va, .len = mem.len };
+	for (int i = 0; i < 10; i++) {
+		struct race race = { .handle = drv_pin(drv, &mem) };
+		uint64_t next;
+		pthread_t thread;
+		void *result;
+
+		pthread_barrier_init(&race.start, NULL, 2);
+		gpu_knob("delay_put_ms", 60);
+		check_eq(pthread_create(&thread, NULL, unpin_now, &race), 0);
+		pthread_barrier_wait(&race.start);
+		usleep(30000);
+		check_eq(try_request(gpu, BL_CARD_IOC_FREED, &freed), 0);
+		next = drv_pin(drv, &mem);
+		check_eq(pthread_join(thread, &result), 0);
+		check_eq((long)result, 0);
+		pthread_barrier_destroy(&race.start);
+		gpu_knob("delay_put_ms", 0);
+		check_eq(gpu_counters(gpu).pins, 1);
+		check_eq(try_unpin(drv, next), 0);
+	}
+	end();
+}
+
 static void moved_mapping_is_revoked(void)
 {
 	uint64_t handle;
@@ -364,6 +397,7 @@ static const struct tap_test tests[] = {
 	{ "free_unpin_and_map_at_once_leave_nothing", free_against_unpin_and_map },
 	{ "memory_revoked_as_it_is_pinned_cannot_be_reached", revoked_inside_pin },
 	{ "free_and_pin_at_once_leave_nothing", free_against_pin },
+	{ "a_late_unpin_spares_the_next_pin_of_the_address", late_unpin_spares_the_next_pin },
 	{ "a_moved_and_split_mapping_is_revoked", moved_mapping_is_revoked },
 };
 
