@@ -71,7 +71,10 @@ int load_signal(const volatile void *addr, uint32_t *value_p);
 /* What the module's file says is pinned; it is there when the module was loaded with dbg_enabled=1. */
 int drv_nr_pins(void);
 
-/* Nothing is pinned, and nobody wrote to memory that was given back. Waits a little for processes that are ending. */
+/*
+ * Nothing is pinned or mapped, no memory type is left, and nobody wrote to memory that was given back. Waits a little for
+ * processes that are ending.
+ */
 void check_clean(int gpu);
 
 /* Runs in a child. Returns what the child's function returned, or 128 + the signal that killed it. */

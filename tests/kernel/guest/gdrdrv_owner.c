@@ -293,6 +293,45 @@ static void fd_is_passed(void)
 	end();
 }
 
+/* The owner ends without having the file any more; the test has it. */
+static void pins_end_with_the_last_descriptor(const char *parameters)
+{
+	int sockets[2], status, passed;
+	pid_t pid;
+
+	begin(parameters);
+	check_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	pid = fork();
+	check(pid >= 0);
+	if (!pid) {
+		int card = gpu_open(), file = drv_open();
+		struct gpu_mem own = gpu_alloc(card, 2 * MIB);
+
+		drv_pin(file, &own);
+		send_fd(sockets[1], file);
+		_exit(close(file) ? 1 : 0);
+	}
+	passed = receive_fd(sockets[0]);
+	check(passed >= 0);
+	check_eq(waitpid(pid, &status, 0), pid);
+	check_eq(status, 0);
+	check_eq(drv_nr_pins(), 1);
+	check_eq(close(passed), 0);
+	close(sockets[0]);
+	close(sockets[1]);
+	end();
+}
+
+static void passed_on_persistent(void)
+{
+	pins_end_with_the_last_descriptor(PERSISTENT);
+}
+
+static void passed_on_otherwise(void)
+{
+	pins_end_with_the_last_descriptor(NOT_PERSISTENT);
+}
+
 static void modules_in_use_stay(void)
 {
 	void *addr;
@@ -342,6 +381,8 @@ static const struct tap_test tests[] = {
 	{ "an_owner_killed_at_any_point_leaves_no_persistent_pin", killed_at_any_point_persistent },
 	{ "an_owner_killed_at_any_point_leaves_no_pin", killed_at_any_point_otherwise },
 	{ "a_passed_descriptor_is_of_no_use", fd_is_passed },
+	{ "pins_whose_file_was_passed_on_end_with_the_last_descriptor_persistent", passed_on_persistent },
+	{ "pins_whose_file_was_passed_on_end_with_the_last_descriptor", passed_on_otherwise },
 	{ "modules_in_use_cannot_be_unloaded_and_unused_ones_can", modules_in_use_stay },
 	{ "without_a_driver_a_pin_is_enodev", without_driver },
 };

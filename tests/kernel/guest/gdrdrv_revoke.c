@@ -67,6 +67,30 @@ static void freed_while_mapped(void)
 	end();
 }
 
+/* The kernel itself reads and writes for the process then, and must not fall over what is gone. */
+static void system_calls_on_freed_memory(void)
+{
+	uint64_t handle;
+	int fds[2];
+	void *addr;
+
+	begin(NOT_PERSISTENT);
+	handle = drv_pin(drv, &mem);
+	addr = drv_map(drv, handle, mem.len);
+	check_eq(pipe(fds), 0);
+	check_eq(write(fds[1], addr, 64), 64);
+	gpu_free(gpu, &mem);
+	check_eq(read(fds[0], addr, 64), -1);
+	check_eq(errno, EFAULT);
+	check_eq(write(fds[1], addr, 64), -1);
+	check_eq(errno, EFAULT);
+	close(fds[0]);
+	close(fds[1]);
+	munmap(addr, mem.len);
+	check_eq(try_unpin(drv, handle), 0);
+	end();
+}
+
 static void freed_before_map(void)
 {
 	uint64_t handle;
@@ -389,6 +413,7 @@ static void moved_mapping_is_revoked(void)
 
 static const struct tap_test tests[] = {
 	{ "memory_freed_while_mapped_is_sigbus_and_flagged", freed_while_mapped },
+	{ "system_calls_on_memory_that_was_freed_are_efault", system_calls_on_freed_memory },
 	{ "memory_freed_before_the_map_cannot_be_mapped", freed_before_map },
 	{ "freeing_one_buffer_leaves_the_other", another_stays },
 	{ "a_persistent_pin_keeps_freed_memory_until_it_is_unpinned", persistent_survives_free },
