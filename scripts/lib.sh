@@ -57,6 +57,7 @@ have() {
 	pkgconf | pkg-config) command -v pkg-config >/dev/null ;;
 	libjson-c-dev) pkg-config --exists json-c 2>/dev/null ;;
 	libibverbs-dev) pkg-config --exists libibverbs 2>/dev/null ;;
+	liburing-dev) pkg-config --exists 'liburing >= 2.2' 2>/dev/null ;;
 	libnuma-dev) pkg-config --exists numa 2>/dev/null ;;
 	clang | codespell | cppcheck | shellcheck | mandoc | python3 | valgrind) command -v "$1" >/dev/null ;;
 	gcc-aarch64-linux-gnu) command -v aarch64-linux-gnu-gcc >/dev/null ;;

@@ -48,8 +48,7 @@ static void drop(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
 {
 	CUcontext context;
 
-	if (lane->uring.fd >= 0)
-		bl_uring_close(&lane->uring);
+	bl_uring_close(&lane->uring);
 	if (alive && !cuda->cuCtxPushCurrent(lane->context)) {
 		cuda->cuStreamDestroy(lane->ce->stream);
 		if (lane->ce->ring)
@@ -105,7 +104,6 @@ static int make(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **
 		goto uncount;
 	}
 	lane->context = context;
-	lane->uring.fd = -1;
 	ret = bl_ce_new(cuda, context, &lane->ce);
 	if (ret)
 		goto free_lane;
@@ -238,7 +236,7 @@ int bl_lane_drain(struct bl_lane *lane)
 
 int bl_lane_uring(struct bl_lane *lane)
 {
-	if (lane->uring.fd >= 0)
+	if (lane->uring.ring)
 		return 0;
 	return bl_uring_open(&lane->uring, lane->ce->ring, BL_CE_RING_SIZE);
 }

@@ -25,7 +25,7 @@
  * @scope:   of the thread while it has the lane
  * @ce:      channel; its ring is the lane's memory
  * @context: CUDA context
- * @uring:   fd -1 until bl_lane_uring()
+ * @uring:   no ring until bl_lane_uring()
  * @slot:    bytes per slot in this request
  * @nr:      slots
  * @unsure:  a transfer could not be started, or perhaps was

@@ -2,8 +2,8 @@
 /*
  * uring.h - several reads or writes of a thread under way at once, by io_uring
  *
- * By system calls alone: there is no library to be had or missed. Where the kernel, or a filter of system calls, does not
- * allow it, that is said once, and the caller does without. Every wait has a deadline.
+ * Through liburing, which is loaded when it is needed first. Where there is none, or the kernel or a filter of system calls
+ * does not allow io_uring, that is said once, and the caller does without. Every wait has a deadline.
  */
 #ifndef BL_FILE_URING_H
 #define BL_FILE_URING_H
@@ -13,38 +13,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct io_uring_sqe;
-struct io_uring_cqe;
+struct io_uring;
+struct bl_liburing;
 
 #define BL_URING_DEPTH 32
 
 /**
  * struct bl_uring - a ring; one thread at a time
- * @fd:      its descriptor, -1: none
- * @fixed:   the memory given to bl_uring_open() is registered: the kernel need not look its pages up each time
- * @memory:  that memory
- * @len:     bytes of it
- * @rings:   mapping of the queues
- * @rings_len: bytes of it
- * @sqes:    mapping of the submissions
- * @posted:  prepared and not submitted yet
+ * @lib:   liburing
+ * @ring:  its own struct, NULL: none
+ * @fixed: the memory given to bl_uring_open() is registered: the kernel need not look its pages up each time
  */
 struct bl_uring {
-	int fd;
+	const struct bl_liburing *lib;
+	struct io_uring *ring;
 	bool fixed;
-	void *memory;
-	size_t len;
-	void *rings;
-	size_t rings_len;
-	struct io_uring_sqe *sqes;
-	uint32_t *sq_tail;
-	uint32_t sq_mask;
-	uint32_t *sq_array;
-	uint32_t *cq_head;
-	uint32_t *cq_tail;
-	uint32_t cq_mask;
-	struct io_uring_cqe *cqes;
-	uint32_t posted;
 };
 
 /* One that ended: what it was called, and its bytes or negative error. */
@@ -60,8 +43,8 @@ struct bl_uring_done {
  * @len:    bytes
  *
  * Children of this process do not inherit it.
- * Return: 0; -ENOSYS and -EPERM (not allowed: remembered for the process), -EOPNOTSUPP (Linux before 5.11), -ENOMEM,
- * -EMFILE.
+ * Return: 0; -ENOSYS and -EPERM (not allowed: remembered for the process), -EOPNOTSUPP (no liburing, Linux before 5.11:
+ * likewise), -ENOMEM, -EMFILE.
  */
 int bl_uring_open(struct bl_uring *uring, void *memory, size_t len);
 

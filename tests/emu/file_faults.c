@@ -84,21 +84,19 @@ static void without_nowait(void)
 	in_trouble(FAULTY_NOWAIT, 0, 2, EAGAIN, 1);
 }
 
-static void without_io_uring(void)
+static void without_liburing(void)
 {
-	in_trouble(FAULTY_URING, O_DIRECT, 1, EPERM, 1);
-	in_trouble(FAULTY_URING, O_DIRECT, 1, ENOSYS, 1);
-	in_trouble(FAULTY_URING, O_DIRECT, 1, ENOMEM, 1);
+	in_trouble(FAULTY_URING, O_DIRECT, 1, 0, 1);
 }
 
-/* A filter of system calls, as containers have it. */
-static void filter_io_uring(void)
+/* A filter of system calls, as containers have it: making a ring fails with @err. */
+static void filter_io_uring(int err)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, SYS_io_uring_setup, 0, 2),
 		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SYS_io_uring_register, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)err),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
@@ -107,22 +105,57 @@ static void filter_io_uring(void)
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
 		skip("no seccomp: %s", strerror(errno));
 	check_eq(syscall(SYS_io_uring_setup, 1, NULL, 0, 0, 0, 0), -1);
-	check_eq(errno, EPERM);
+	check_eq(errno, err);
 }
 
 static void move_filtered(const void *arg)
 {
-	filter_io_uring();
+	const struct trouble *trouble = arg;
+
+	if (!getenv("TEST_URING") || strcmp(getenv("TEST_URING"), "blocked"))
+		filter_io_uring(trouble->err);
 	move_in_trouble(arg);
+	check_eq(nr_rings(), 0);
 }
 
 static void blocked_io_uring(void)
 {
+	static const int errs[] = { EPERM, ENOSYS, ENOMEM };
 	struct trouble trouble = { FAULTY_NONE, O_DIRECT, 1, 0, 0 };
 
 	if (!moves_seed)
 		moves_choose_seed();
-	child_run(move_filtered, &trouble, no_env);
+	for (size_t i = 0; i < sizeof(errs) / sizeof(errs[0]); i++) {
+		trouble.err = errs[i];
+		child_run(move_filtered, &trouble, no_env);
+		next_random(&moves_seed);
+	}
+}
+
+/* The first request that would have used it says so, the next ones do not. */
+static void say_it_once(const void *arg)
+{
+	struct memory memory;
+	struct tested tested;
+
+	world_enter();
+	moves_make_file(&tested, "disk", O_DIRECT);
+	memory_make(&memory, REGISTERED, MOVES_MEM);
+	faulty_set(FAULTY_URING, -1, 1, 0, 0);
+	check_eq(cuFileRead(tested.handle, memory.base, 4096, 0, 0), 4096);
+	check(!strstr(bl_last_error(NULL), "io_uring"));
+	check_eq(cuFileRead(tested.handle, memory.base, 1UL << 20, 0, 0), 1L << 20);
+	check_has(bl_last_error(NULL), "io_uring");
+	check_eq(cuFileRead(tested.handle, NULL, 1UL << 20, 0, 0), -1);
+	check_eq(cuFileRead(tested.handle, memory.base, 1UL << 20, 0, 0), 1L << 20);
+	check(!strstr(bl_last_error(NULL), "io_uring"));
+	memory_drop(&memory);
+	tested_drop(&tested);
+}
+
+static void said_once(void)
+{
+	child_run(say_it_once, NULL, no_env);
 }
 
 /* Reads work as ever; writes need whole blocks, and say so. */
@@ -385,7 +418,8 @@ static const struct tap_test tests[] = {
 	{ "short_counts_are_completed", short_calls },
 	{ "interrupted_calls_are_repeated", interrupted_calls },
 	{ "files_without_cached_reads_are_read", without_nowait },
-	{ "direct_files_are_read_and_written_without_io_uring", without_io_uring },
+	{ "direct_files_are_read_and_written_without_liburing", without_liburing },
+	{ "a_missing_liburing_is_said_once", said_once },
 	{ "a_filter_that_blocks_io_uring_is_no_obstacle", blocked_io_uring },
 	{ "without_proc_direct_reads_work_and_part_blocks_are_refused", without_proc },
 	{ "a_read_error_is_reported_behind_what_was_read", read_errors },

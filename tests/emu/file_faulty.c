@@ -110,29 +110,20 @@ SHOWN ssize_t pread64(int fd, void *buf, size_t len, off_t pos);
 SHOWN ssize_t pwrite64(int fd, const void *buf, size_t len, off_t pos);
 SHOWN ssize_t preadv64v2(int fd, const struct iovec *iov, int nr, off_t pos, int flags);
 SHOWN int open64(const char *path, int flags, ...);
-SHOWN long syscall(long nr, ...);
-
-static long real_syscall(long nr, long a, long b, long c, long d, long e, long f)
-{
-	static long (*next)(long, ...);
-
-	if (!next)
-		*(void **)&next = dlsym(RTLD_NEXT, "syscall");
-	return next(nr, a, b, c, d, e, f);
-}
+SHOWN void *dlopen(const char *name, int mode);
 
 ssize_t pread64(int fd, void *buf, size_t len, off_t pos)
 {
 	if (is_out_of_reach(fd, (uintptr_t)buf) || goes_wrong(FAULTY_READ, fd, &len, pos))
 		return -1;
-	return real_syscall(SYS_pread64, fd, (long)buf, (long)len, pos, 0, 0);
+	return syscall(SYS_pread64, fd, buf, len, pos);
 }
 
 ssize_t pwrite64(int fd, const void *buf, size_t len, off_t pos)
 {
 	if (is_out_of_reach(fd, (uintptr_t)buf) || goes_wrong(FAULTY_WRITE, fd, &len, pos))
 		return -1;
-	return real_syscall(SYS_pwrite64, fd, (long)buf, (long)len, pos, 0, 0);
+	return syscall(SYS_pwrite64, fd, buf, len, pos);
 }
 
 ssize_t preadv64v2(int fd, const struct iovec *iov, int nr, off_t pos, int flags)
@@ -143,7 +134,7 @@ ssize_t preadv64v2(int fd, const struct iovec *iov, int nr, off_t pos, int flags
 		return -1;
 	if (goes_wrong(atomic_load(&faulty.what) == FAULTY_NOWAIT ? FAULTY_NOWAIT : FAULTY_READ, fd, &first.iov_len, pos))
 		return -1;
-	return real_syscall(SYS_preadv2, fd, (long)(nr == 1 ? &first : iov), nr, pos, 0, flags);
+	return syscall(SYS_preadv2, fd, nr == 1 ? &first : iov, nr, pos, 0, flags);
 }
 
 int open64(const char *path, int flags, ...)
@@ -158,23 +149,18 @@ int open64(const char *path, int flags, ...)
 		errno = faulty.err;
 		return -1;
 	}
-	return (int)real_syscall(SYS_openat, AT_FDCWD, (long)path, flags, mode, 0, 0);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-long syscall(long nr, ...)
+/* A name that nobody has makes the loader say what it says of any missing library. */
+void *dlopen(const char *name, int mode)
 {
-	enum faulty_what what;
-	long args[6];
-	va_list ap;
+	static void *(*next)(const char *, int);
+	enum faulty_what what = atomic_load(&faulty.what);
 
-	va_start(ap, nr);
-	for (int i = 0; i < 6; i++)
-		args[i] = va_arg(ap, long);
-	va_end(ap);
-	what = atomic_load(&faulty.what);
-	if (nr == SYS_io_uring_setup && (what == FAULTY_PINNED || (what == FAULTY_URING && strikes()))) {
-		errno = faulty.err;
-		return -1;
-	}
-	return real_syscall(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+	if (name && !strcmp(name, "liburing.so.2") && (what == FAULTY_PINNED || (what == FAULTY_URING && strikes())))
+		name = "liburing.so.none";
+	return next(name, mode);
 }

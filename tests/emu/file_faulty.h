@@ -2,7 +2,7 @@
 /*
  * file_faulty.h - system calls on one file that go wrong on demand
  *
- * Linked into a test program, its pread(), pwrite(), preadv2(), open() and syscall() come before libc's, also for the
+ * Linked into a test program, its pread(), pwrite(), preadv2(), open() and dlopen() come before libc's, also for the
  * library under test.
  */
 #ifndef TESTS_EMU_FILE_FAULTY_H
@@ -18,7 +18,7 @@ enum faulty_what {
 	FAULTY_WRITE,	/* writes fail with @err */
 	FAULTY_NOWAIT,	/* preadv2() fails with @err */
 	FAULTY_REOPEN,	/* open() of /proc/self/fd fails with @err */
-	FAULTY_URING,	/* io_uring_setup() fails with @err */
+	FAULTY_URING,	/* liburing cannot be loaded */
 	FAULTY_PINNED,	/* reads to and writes from memory that CUDA pinned fail with @err; no io_uring */
 };
 

@@ -17,6 +17,7 @@ struct plan {
 	int flags;
 	unsigned int rounds;
 	const char *path; /* BARLANE_FILE_PATH, NULL: free choice */
+	bool rings;	  /* io_uring is used if it can be */
 };
 
 static void mixed(const void *arg)
@@ -35,13 +36,14 @@ static void mixed(const void *arg)
 		}
 		memory_drop(&memory);
 	}
+	check(!plan->rings || !!nr_rings() == may_have_rings());
 	tested_drop(&tested);
 	world_check_rules();
 }
 
 static void with(const char *dir, int flags, const char *path)
 {
-	struct plan plan = { dir, flags, 24, path };
+	struct plan plan = { dir, flags, 24, path, path && !strcmp(path, "staged") && flags & O_DIRECT };
 	/* strict: the path that is named, or an error. Path mapped is for some of the requests only */
 	const char *strict = path && strcmp(path, "mapped") ? "1" : "0";
 	const char *env[] = { "BARLANE_FILE_PATH", path ? path : "", "BARLANE_FILE_STRICT", strict, NULL };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "file_world.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/tap.h"
@@ -155,4 +158,38 @@ void tested_drop(struct tested *tested)
 	cuFileHandleDeregister(tested->handle);
 	close(tested->fd);
 	close(tested->plain);
+}
+
+unsigned int nr_rings(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	unsigned int nr = 0;
+	char target[64];
+	ssize_t len;
+
+	check(dir);
+	while ((entry = readdir(dir))) {
+		len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		target[len > 0 ? len : 0] = 0;
+		nr += !strcmp(target, "anon_inode:[io_uring]");
+	}
+	closedir(dir);
+	return nr;
+}
+
+bool may_have_rings(void)
+{
+	const char *without = getenv("TEST_URING");
+	void *lib = dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL);
+	/* a ring without entries is none; a kernel that says so could make one */
+	bool blocked = syscall(SYS_io_uring_setup, 0, NULL) < 0 && errno != EINVAL && errno != EFAULT;
+
+	check_eq(without && !strcmp(without, "absent"), without && !lib);
+	check(blocked || !without || strcmp(without, "blocked"));
+#ifdef HAVE_LIBURING
+	return lib && !blocked;
+#else
+	return false;
+#endif
 }

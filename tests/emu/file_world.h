@@ -66,6 +66,15 @@ void tested_drop(struct tested *tested);
 /* The byte that tested_fill() writes at @pos. */
 unsigned char pattern_at(unsigned int seed, size_t pos);
 
+/* Rings of io_uring that this process has. */
+unsigned int nr_rings(void);
+
+/*
+ * Whether it can have some: the kernel and liburing are there. TEST_URING of the environment says which of them the run was
+ * to do without ("blocked", "absent"); that it does is checked.
+ */
+bool may_have_rings(void);
+
 /* Pseudo-random numbers that a seed repeats. */
 unsigned long next_random(unsigned long *state);
 
