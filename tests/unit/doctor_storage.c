@@ -190,6 +190,16 @@ static void each_reason_why_io_uring_is_missing_has_its_cure(void)
 	doctor_check_storage(&doctor);
 	check_has(row("io_uring")->cure, "CONFIG_IO_URING");
 	begin_with(NVME);
+	uring_answer = -ENOENT;
+	doctor_check_storage(&doctor);
+	check_has(row("io_uring")->text, "cannot be loaded; threads do its work");
+	check_has(row("io_uring")->cure, "liburing2");
+	check_has(row("/data")->text, "threads in place of io_uring");
+	begin_with(NVME);
+	uring_answer = -ENOPKG;
+	doctor_check_storage(&doctor);
+	check_has(row("io_uring")->text, "older than 2.2");
+	begin_with(NVME);
 	fake_tree_text("/proc/sys/kernel/io_uring_disabled", "1\n");
 	doctor_check_storage(&doctor);
 	check_eq(row("io_uring")->status, DOCTOR_OK);
@@ -229,7 +239,7 @@ static void the_kernels_answers_fit_this_machine(void)
 	struct doctor_fs_can can = { DOCTOR_CAN_UNKNOWN, DOCTOR_CAN_UNKNOWN };
 	int ret = doctor_trials_kernel.uring();
 
-	check(!ret || ret == -EPERM || ret == -ENOSYS || ret == -EACCES);
+	check(!ret || ret == -EPERM || ret == -ENOSYS || ret == -EACCES || ret == -ENOENT || ret == -ENOPKG);
 	doctor_trials_kernel.fs("/nonexistent", &can);
 	check_eq(can.direct, DOCTOR_CAN_UNKNOWN);
 	doctor_trials_kernel.fs("/proc", &can);

@@ -60,6 +60,10 @@ static int check_uring(struct doctor *doctor)
 	if (!ret)
 		doctor_add(doctor, DOCTOR_OK, "io_uring", NULL, "can be used%s",
 			   off == 1 ? ", by this user (sysctl kernel.io_uring_disabled is 1)" : "");
+	else if (ret == -ENOENT || ret == -ENOPKG)
+		doctor_add(doctor, DOCTOR_WARN, "io_uring", "install liburing 2.2 or later (Debian: liburing2)",
+			   "%s; threads do its work",
+			   ret == -ENOENT ? "liburing.so.2 cannot be loaded" : "liburing.so.2 is older than 2.2");
 	else if (off)
 		doctor_add(doctor, DOCTOR_WARN, "io_uring", "sysctl kernel.io_uring_disabled=0, or 1 and a group",
 			   "sysctl kernel.io_uring_disabled is %ld: %s; threads do its work", off, strerror(-ret));

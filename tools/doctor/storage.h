@@ -19,7 +19,8 @@ struct doctor_fs_can {
 /**
  * struct doctor_trials - trials, so that tests can answer in the kernel's place
  * @fs:    of the folder where something is mounted; leaves nothing there. Never called for what may not answer
- * @uring: whether io_uring can be used: 0 or -errno
+ * @uring: whether io_uring can be used: 0, -ENOENT: liburing cannot be loaded, -ENOPKG: it is too old, or what the kernel
+ *         says
  */
 struct doctor_trials {
 	void (*fs)(const char *folder, struct doctor_fs_can *can);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Trials with the kernel itself. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -37,10 +38,16 @@ static void try_fs(const char *folder, struct doctor_fs_can *can)
 
 static int try_uring(void)
 {
+	void *lib;
+
 	/* no ring has no entries: whoever complains of that could make one */
-	if (syscall(SYS_io_uring_setup, 0, NULL) >= 0 || errno == EINVAL || errno == EFAULT)
-		return 0;
-	return -errno;
+	if (syscall(SYS_io_uring_setup, 0, NULL) < 0 && errno != EINVAL && errno != EFAULT)
+		return -errno;
+	/* as libcufile has it; the last function that it needs came with 2.2 */
+	lib = dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL);
+	if (!lib)
+		return -ENOENT;
+	return dlsym(lib, "io_uring_submit_and_wait_timeout") ? 0 : -ENOPKG;
 }
 
 const struct doctor_trials doctor_trials_kernel = { try_fs, try_uring };
