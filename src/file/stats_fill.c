@@ -168,7 +168,8 @@ void bl_stats_fill3(const struct bl_stats_total *total, CUfileStatsLevel3_t *sta
 	memset(stats, 0, sizeof(*stats));
 	bl_stats_fill2(total, &stats->detailed);
 	stats->num_gpus = (uint32_t)bl_stats_uuids(uuid);
-	for (uint32_t i = 0; i < stats->num_gpus; i++) {
+	/* the compiler does not see how many there can be */
+	for (uint32_t i = 0; i < stats->num_gpus && i < BL_STATS_GPUS; i++) {
 		memcpy(stats->per_gpu_stats[i].uuid, uuid[i], sizeof(stats->per_gpu_stats[i].uuid));
 		fill_gpu(&total->sum.gpu[i], total->us, &stats->per_gpu_stats[i]);
 	}

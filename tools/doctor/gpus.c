@@ -8,13 +8,23 @@
 #include "doctor/doctor.h"
 #include "doctor/pci.h"
 
+/* As nvidia-smi writes it: bytes in groups of 4, 2, 2, 2 and 6. */
+static void write_uuid(struct doctor_gpu *gpu, const CUuuid *uuid)
+{
+	const unsigned char *byte = (const unsigned char *)uuid->bytes;
+
+	snprintf(gpu->uuid, sizeof(gpu->uuid),
+		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", byte[0], byte[1], byte[2], byte[3],
+		 byte[4], byte[5], byte[6], byte[7], byte[8], byte[9], byte[10], byte[11], byte[12], byte[13], byte[14],
+		 byte[15]);
+}
+
 static void describe(struct doctor_gpu *gpu)
 {
 	const struct tool_device *device = &gpu->device;
 	char bus_id[sizeof(gpu->bus_id)] = "";
 	size_t bytes = 0;
 	CUuuid uuid;
-	char *at;
 
 	if (device->cu->cuDeviceGetPCIBusId(bus_id, sizeof(bus_id), device->dev))
 		snprintf(bus_id, sizeof(bus_id), "%.28s.0", device->bus_id);
@@ -22,12 +32,8 @@ static void describe(struct doctor_gpu *gpu)
 		gpu->bus_id[i] = (char)tolower((unsigned char)bus_id[i]);
 	if (!device->cu->cuDeviceTotalMem(&bytes, device->dev))
 		gpu->size = bytes;
-	if (!device->cu->cuDeviceGetUuid || device->cu->cuDeviceGetUuid(&uuid, device->dev))
-		return;
-	at = gpu->uuid + sprintf(gpu->uuid, "GPU-");
-	for (size_t i = 0; i < sizeof(uuid.bytes); i++)
-		at += sprintf(at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-			      (unsigned char)uuid.bytes[i]);
+	if (device->cu->cuDeviceGetUuid && !device->cu->cuDeviceGetUuid(&uuid, device->dev))
+		write_uuid(gpu, &uuid);
 }
 
 static void add_gpu(struct doctor *doctor, int ordinal)
