@@ -96,6 +96,7 @@ struct bl_file_config {
 	bool vanilla_posix_io_mode;
 	bool gds_fallback_io;
 	bool allow_system_memory;
+	char io_priority[16];
 	unsigned int max_batch_io_timeout_msecs;
 	bool posix_unaligned_writes;
 	bool api_check_aggressive;

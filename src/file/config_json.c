@@ -56,6 +56,7 @@ static const struct name names[] = {
 	{"properties.vanilla_posix_io_mode", BL_KEY_POSIX_MODE, 0},
 	{"properties.gds_fallback_io", BL_KEY_FALLBACK, 0},
 	{"properties.allow_system_memory", BL_KEY_SYSTEM_MEMORY, 0},
+	{"properties.io_priority", BL_KEY_IO_PRIORITY, 0},
 	{"properties.max_batch_io_timeout_msecs", BL_KEY_BATCH_TIMEOUT, 0},
 	{"properties.rdma_transport_type", BL_KEY_RDMA_TRANSPORT, 0},
 	{"properties.barlane_path", BL_KEY_PATH, 0},
@@ -74,7 +75,6 @@ static const struct name names[] = {
 	{"blacklist.filesystems", BL_KEY_DENY_FILESYSTEMS, 0},
 	/* network cards, GPUs near them, and what the kernel module does by itself: nothing here depends on these */
 	{"properties.gds_rdma_write_support", BL_KEY_NONE, 0},
-	{"properties.io_priority", BL_KEY_NONE, 0},
 	{"properties.rdma_dev_addr_list", BL_KEY_NONE, 0},
 	{"properties.rdma_load_balancing_policy", BL_KEY_NONE, 0},
 	{"properties.rdma_peer_affinity_policy", BL_KEY_NONE, 0},

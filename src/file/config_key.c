@@ -15,6 +15,7 @@
 /* cuFile's level NOTICE lies between INFO and WARN, and so do none of our messages. */
 static const char *const levels[] = {"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "ERROR", NULL};
 static const char *const transports[] = {"DC_V1", "EXT_RC_V1", NULL};
+static const char *const priorities[] = {"default", "low", "med", "high", NULL};
 static const char *const path_names[BL_PATH_NR] = {"nvfs", "mapped", "staged", "plain"};
 
 #define AT(member) offsetof(struct bl_file_config, member), sizeof(((struct bl_file_config *)NULL)->member)
@@ -52,6 +53,7 @@ const struct bl_key_info bl_keys[BL_KEY_NR] = {
 	[BL_KEY_POSIX_MODE] = BOOL(vanilla_posix_io_mode),
 	[BL_KEY_FALLBACK] = BOOL(gds_fallback_io),
 	[BL_KEY_SYSTEM_MEMORY] = BOOL(allow_system_memory),
+	[BL_KEY_IO_PRIORITY] = OTHER(BL_KIND_WORD, io_priority, priorities),
 	[BL_KEY_BATCH_TIMEOUT] = UINT(max_batch_io_timeout_msecs, 1, 1000),
 	[BL_KEY_UNALIGNED_WRITES] = BOOL(posix_unaligned_writes),
 	[BL_KEY_API_CHECK] = BOOL(api_check_aggressive),
@@ -84,6 +86,7 @@ const struct bl_file_config bl_config_defaults = {
 	.poll_mode_max_size_kb = 4,
 	.allow_compat_mode = true,
 	.allow_system_memory = true,
+	.io_priority = "default",
 	.max_batch_io_timeout_msecs = 5,
 	.rdma_transport_type = "DC_V1",
 	.path = BL_PATH_NR,

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "config.h"
+#include "ioprio.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -204,6 +205,7 @@ static void work_one(struct bl_work *work)
 	/* without another thread the work is done all the same, only later */
 	if (make && start_thread())
 		unmake();
+	bl_ioprio_adopt();
 	work->run(work);
 	pthread_mutex_lock(&crew.lock);
 }

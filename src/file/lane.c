@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "config.h"
 #include "tune.h"
 #include "util/log.h"
 
@@ -88,13 +89,30 @@ void bl_lane_drop_idle(void)
 		sweep(bl_cuda(), true);
 }
 
+/* What the slabs of the configuration add up to is the bound, in areas of our own size; one there is always. */
+static unsigned int most_lanes(void)
+{
+	const struct bl_slab_array *slabs = &bl_file_config()->posix_pool_slabs;
+	uint64_t kb = 0, kind, most = bl_file_tune()->lanes;
+
+	for (int i = 0; i < slabs->nr; i++) {
+		if (__builtin_mul_overflow(slabs->size_kb[i], slabs->count[i], &kind) ||
+		    __builtin_add_overflow(kb, kind, &kb))
+			return (unsigned int)most;
+	}
+	kb /= BL_CE_RING_SIZE >> 10;
+	if (kb < most)
+		most = kb ? kb : 1;
+	return (unsigned int)most;
+}
+
 /* One more, if there may be. The context is current. */
 static int make(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **lane_p)
 {
 	struct bl_lane *lane;
 	int ret;
 
-	if (atomic_fetch_add(&nr_lanes, 1) >= bl_file_tune()->lanes) {
+	if (atomic_fetch_add(&nr_lanes, 1) >= most_lanes()) {
 		ret = fail_quiet(EBUSY, "all staging areas are in use");
 		goto uncount;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "config.h"
 #include "error.h"
 #include "gpu/cuda_ptr.h"
 #include "range.h"
@@ -107,6 +108,14 @@ static int gpu_memory(const struct bl_cuda *cuda, uint64_t va, size_t len, const
 	return extend(cuda, va, len, &mem->own);
 }
 
+static int host_memory(uint64_t va)
+{
+	if (__builtin_expect(bl_file_config()->allow_system_memory, 1))
+		return 0;
+	return bl_fail(-BL_CUFILE(CU_FILE_CUDA_MEMORY_TYPE_INVALID),
+		       log_fmt("va 0x%" PRIx64 ": host memory, and allow_system_memory is off"), va);
+}
+
 int bl_mem_query(uint64_t va, size_t len, struct bl_mem *mem)
 {
 	const struct bl_cuda *cuda = bl_cuda();
@@ -124,9 +133,9 @@ int bl_mem_query(uint64_t va, size_t len, struct bl_mem *mem)
 	mem->ordinal = -1;
 	/* what CUDA does not know, also because there is no CUDA, is the host's: the file system finds out */
 	if (!cuda || ask(cuda, va, &answer))
-		return 0;
+		return host_memory(va);
 	if (!answer.managed && (answer.type == 0 || answer.type == CU_MEMORYTYPE_HOST))
-		return 0;
+		return host_memory(va);
 	return gpu_memory(cuda, va, len, &answer, mem);
 }
 

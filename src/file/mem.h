@@ -55,7 +55,7 @@ struct bl_mem {
  * A range in a registered one is found without a lock, wherever it begins. What is not registered is asked of CUDA. That
  * the memory of a registered range is still there is asked each time. The struct must not be moved while it is in use.
  * Return: 0; -(CU_FILE_INVALID_MAPPING_RANGE): @base is registered, with fewer bytes; -EIO: beyond the allocation;
- * -(CU_FILE_CUDA_POINTER_INVALID): registered memory was freed; -ENODEV and others from CUDA.
+ * -(CU_FILE_CUDA_POINTER_INVALID): registered memory was freed; -ENODEV and others as bl_mem_query().
  */
 int bl_mem_get(void *base, int64_t off, size_t len, struct bl_mem *mem);
 void bl_mem_put(struct bl_mem *mem);
@@ -66,7 +66,8 @@ void bl_mem_put(struct bl_mem *mem);
  * @len:  bytes
  * @mem:  receives @kind, @target, @ordinal; the rest is set as for memory that is not registered
  *
- * Return: 0; -EIO when the range leaves the allocation; or as CUDA says.
+ * Return: 0; -EIO when the range leaves the allocation; -(CU_FILE_CUDA_MEMORY_TYPE_INVALID): host memory, which the
+ * configuration does not allow; or as CUDA says.
  */
 int bl_mem_query(uint64_t va, size_t len, struct bl_mem *mem);
 

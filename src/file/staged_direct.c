@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "config.h"
 #include "fio.h"
 #include "staged.h"
 #include "util/log.h"
@@ -14,6 +15,7 @@
 enum state {
 	FREE,
 	FETCHED, /* write: the copy engine fills it */
+	READY,	 /* write: filled; the disk has enough to do */
 	ON_DISK, /* the disk has it */
 	TAKEN,	 /* read: the copy engine takes it away */
 };
@@ -29,6 +31,7 @@ enum state {
  * @state:  of each slot
  * @piece:  in each slot
  * @on_disk: slots that the disk has
+ * @depth:  how many it may have: max_io_queue_depth, and what the ring takes
  */
 struct flow {
 	struct bl_io *io;
@@ -40,6 +43,7 @@ struct flow {
 	enum state state[BL_LANE_SLOTS];
 	struct bl_piece piece[BL_LANE_SLOTS];
 	unsigned int on_disk;
+	unsigned int depth;
 };
 
 static uint64_t va_of(const struct flow *flow, const struct bl_piece *piece)
@@ -170,11 +174,11 @@ static int advance(struct flow *flow)
 		ret = uses_gpu(flow->state[slot]) ? bl_lane_look(flow->lane, slot) : -EAGAIN;
 		if (ret && ret != -EAGAIN)
 			return ret;
-		if (!ret && flow->state[slot] == FETCHED)
+		if (!ret)
+			flow->state[slot] = flow->state[slot] == FETCHED ? READY : FREE;
+		if (flow->state[slot] == READY && flow->on_disk < flow->depth)
 			start_write(flow, slot);
-		else if (!ret)
-			flow->state[slot] = FREE;
-		if (flow->state[slot] != FREE || flow->on_disk >= BL_URING_DEPTH || !may_start(flow))
+		if (flow->state[slot] != FREE || !may_start(flow) || (!flow->io->write && flow->on_disk >= flow->depth))
 			continue;
 		flow->piece[slot] = bl_pieces_at(&flow->pieces, flow->next++);
 		if (flow->io->write)
@@ -241,6 +245,9 @@ static int flow_init(struct flow *flow, struct bl_io *io)
 	flow->io = io;
 	flow->next = 0;
 	flow->on_disk = 0;
+	flow->depth = bl_file_config()->max_io_queue_depth;
+	if (flow->depth > BL_URING_DEPTH)
+		flow->depth = BL_URING_DEPTH;
 	memset(flow->state, 0, sizeof(flow->state));
 	flow->fd = bl_fio_direct_fd(io->file);
 	if (flow->fd < 0)

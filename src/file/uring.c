@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "ioprio.h"
 #include "uring_lib.h"
 #include "util/clock.h"
 #include "util/fork.h"
@@ -118,6 +119,7 @@ void bl_uring_post(struct bl_uring *uring, bool write, int fd, void *buf, uint32
 		io_uring_prep_write(sqe, fd, buf, len, (uint64_t)pos);
 	else
 		io_uring_prep_read(sqe, fd, buf, len, (uint64_t)pos);
+	sqe->ioprio = bl_ioprio();
 	sqe->user_data = tag;
 }
 

@@ -77,7 +77,7 @@ static void every_key_sets_its_member(void)
 		"  \"posix_pool_slab_size_kb\": [8], \"posix_pool_slab_count\": [9], \"use_poll_mode\": true,\n"
 		"  \"poll_mode_max_size_kb\": 8, \"use_pci_p2pdma\": true, \"allow_compat_mode\": false,\n"
 		"  \"force_compat_mode\": true, \"force_odirect_mode\": true, \"prefer_iouring\": true,\n"
-		"  \"vanilla_posix_io_mode\": true, \"gds_fallback_io\": true, \"allow_system_memory\": false,\n"
+		"  \"vanilla_posix_io_mode\": true, \"gds_fallback_io\": true, \"allow_system_memory\": false, \"io_priority\": \"MED\",\n"
 		"  \"max_batch_io_timeout_msecs\": 1000, \"rdma_transport_type\": \"ext_rc_v1\",\n"
 		"  \"barlane_path\": \"staged\", \"barlane_strict\": true},\n"
 		"\"fs\": {\"generic\": {\"posix_unaligned_writes\": true}},\n"
@@ -114,6 +114,7 @@ static void every_key_sets_its_member(void)
 	check(config.use_pci_p2pdma && !config.allow_compat_mode && config.force_compat_mode);
 	check(config.force_odirect_mode && config.prefer_iouring && config.vanilla_posix_io_mode);
 	check(config.gds_fallback_io && !config.allow_system_memory);
+	check_str(config.io_priority, "med");
 	check_eq(config.max_batch_io_timeout_msecs, 1000);
 	check_str(config.rdma_transport_type, "EXT_RC_V1");
 	check_eq(config.path, BL_PATH_STAGED);
@@ -128,7 +129,7 @@ static void every_key_sets_its_member(void)
 static void keys_without_effect_are_known(void)
 {
 	static const char text[] = "{\"properties\": {\"io_batchsize\": 64, \"gds_rdma_write_support\": true,\n"
-		"  \"io_priority\": \"high\", \"rdma_dev_addr_list\": [\"1.2.3.4\"], \"rdma_dynamic_routing\": false,\n"
+		"  \"rdma_dev_addr_list\": [\"1.2.3.4\"], \"rdma_dynamic_routing\": false,\n"
 		"  \"rdma_dynamic_routing_order\": [\"GPU_MEM\"], \"rdma_peer_affinity_policy\": \"RoundRobin\"},\n"
 		"\"fs\": {\"lustre\": {\"posix_gds_min_kb\": 0, \"rdma_dev_addr_list\": [], \"mount_table\": {\n"
 		"    \"/lustre/a\": {\"rdma_dev_addr_list\": []}}}, \"weka\": {\"rdma_write_support\": false},\n"
