@@ -76,6 +76,7 @@ struct bl_stats_shm *bl_stats_file_make(unsigned int level, uint64_t begun_ns)
 		log_info("no /proc: nobody else sees the counters");
 		return NULL;
 	}
+	bl_stats_files_sweep();
 	for (int i = 0; fd < 0 && bl_stats_dir(i); i++) {
 		if (!bl_stats_name(bl_stats_dir(i), getpid(), made, sizeof(made)))
 			fd = make_file(made);
@@ -94,6 +95,7 @@ struct bl_stats_shm *bl_stats_file_make(unsigned int level, uint64_t begun_ns)
 	shm->level = level;
 	shm->started = started;
 	shm->begun_ns = begun_ns;
+	shm->pid_ns = bl_stats_pid_ns();
 	shm->nr_gpus = (uint32_t)bl_stats_uuids(shm->uuid);
 	atomic_store_explicit(&shm->magic, BL_STATS_MAGIC, memory_order_release);
 	return shm;

@@ -43,6 +43,12 @@ struct bl_stats_shm *bl_stats_file_make(unsigned int level, uint64_t begun_ns);
 void bl_stats_file_remove(void);
 void bl_stats_file_forget(void);
 
+/* Remove files that processes of this user and PID namespace left behind when they were killed. */
+void bl_stats_files_sweep(void);
+
+/* Inode of this process' PID namespace, 0: /proc does not tell. */
+uint32_t bl_stats_pid_ns(void);
+
 /* UUIDs of GPUs, asked of CUDA. Return: how many GPUs there are, 0 without CUDA. */
 int bl_stats_uuids(uint8_t uuid[BL_STATS_GPUS][16]);
 

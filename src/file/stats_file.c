@@ -32,6 +32,17 @@ int bl_stats_name(const char *dir, pid_t pid, char *path, size_t size)
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
 }
 
+pid_t bl_stats_pid_of(const char *name)
+{
+	char *end;
+	long pid;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)))
+		return 0;
+	pid = strtol(name + strlen(PREFIX), &end, 10);
+	return strcmp(end, SUFFIX) || pid <= 0 || pid > INT32_MAX ? 0 : (pid_t)pid;
+}
+
 int bl_stats_started(pid_t pid, uint64_t *ticks_p)
 {
 	char path[64], text[1024], *field;
@@ -132,17 +143,13 @@ static int each_in(const char *path, void (*visit)(pid_t pid, void *arg), void *
 	if (!dir)
 		return -errno;
 	while ((entry = readdir(dir))) {
+		pid_t pid = bl_stats_pid_of(entry->d_name);
 		const struct bl_stats_shm *shm;
-		char *end;
-		long pid;
 
-		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
-			continue;
-		pid = strtol(entry->d_name + strlen(PREFIX), &end, 10);
-		if (strcmp(end, SUFFIX) || pid <= 0 || pid > INT32_MAX || open_in(path, (pid_t)pid, &shm))
+		if (!pid || open_in(path, pid, &shm))
 			continue;
 		bl_stats_shm_close(shm);
-		visit((pid_t)pid, arg);
+		visit(pid, arg);
 		nr++;
 	}
 	closedir(dir);

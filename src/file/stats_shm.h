@@ -4,7 +4,8 @@
  *
  * While the statistics level is 1 or more the counters lie in a file of shared memory, mode 0600, in $XDG_RUNTIME_DIR,
  * else in /dev/shm: "barlane-PID.stat". It is removed when the process ends; one that was killed leaves it behind, which
- * bl_stats_shm_open() tells from a living one's. All numbers are in the machine's byte order and grow only,
+ * bl_stats_shm_open() tells from a living one's, until the next process of the same user and PID namespace makes a file
+ * of its own. All numbers are in the machine's byte order and grow only,
  * but for bytes that are registered. A number is the sum over all blocks: each thread counts in one of them.
  */
 #ifndef BL_FILE_STATS_SHM_H
@@ -87,6 +88,7 @@ struct bl_stats_block {
  * @started:    when the process was started, as in field 22 of /proc/PID/stat
  * @begun_ns:   CLOCK_MONOTONIC when counting began
  * @nr_gpus:    GPUs that were seen
+ * @pid_ns:     inode of the PID namespace that @pid is a number of; 0: not known
  * @uuid:       of each of them, by ordinal; zeros: not known
  * @block:      counters
  */
@@ -99,7 +101,7 @@ struct bl_stats_shm {
 	uint64_t started;
 	uint64_t begun_ns;
 	_Atomic(uint32_t) nr_gpus;
-	uint32_t reserved;
+	uint32_t pid_ns;
 	uint8_t uuid[BL_STATS_GPUS][16];
 	struct bl_stats_block block[BL_STATS_BLOCKS];
 };

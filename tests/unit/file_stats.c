@@ -338,6 +338,95 @@ static void a_killed_process_leaves_a_stale_file(void)
 	check_eq(bl_stats_shm_open(pid, &shm), -ENOENT);
 }
 
+static void put_file(pid_t pid, const struct bl_stats_shm *shm)
+{
+	char path[4096];
+	int fd;
+
+	check_eq(bl_stats_name(bl_stats_dir(0), pid, path, sizeof(path)), 0);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	check(fd >= 0 && write(fd, shm, sizeof(*shm)) == sizeof(*shm) && !close(fd));
+}
+
+static bool has_file(pid_t pid)
+{
+	char path[4096];
+
+	check_eq(bl_stats_name(bl_stats_dir(0), pid, path, sizeof(path)), 0);
+	return !access(path, F_OK);
+}
+
+static void drop_file(pid_t pid)
+{
+	char path[4096];
+
+	check_eq(bl_stats_name(bl_stats_dir(0), pid, path, sizeof(path)), 0);
+	check(!unlink(path));
+}
+
+static void end(pid_t pid)
+{
+	int status;
+
+	check(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid);
+}
+
+static void the_next_process_removes_what_a_killed_one_left(void)
+{
+	pid_t killed, living, next;
+
+	close_all();
+	killed = start_counting(0);
+	living = start_counting(0);
+	end(killed);
+	check(has_file(killed));
+	next = start_counting(0);
+	check(!has_file(killed));
+	check(has_file(living) && has_file(next));
+	end(living);
+	end(next);
+	drop_file(living);
+	drop_file(next);
+}
+
+/* A number that is out of use, and a file under it that differs in one thing from that of a dead process. */
+static void files_that_may_be_somebodys_stay(void)
+{
+	static struct bl_stats_shm good, other;
+	const struct bl_stats_shm *shm;
+	pid_t dead, maker;
+
+	close_all();
+	dead = start_counting(0);
+	check_eq(bl_stats_shm_open(dead, &shm), 0);
+	memcpy(&good, shm, sizeof(good));
+	bl_stats_shm_close(shm);
+	end(dead);
+	check(good.pid_ns);
+	for (int i = 0; i < 5; i++) {
+		memcpy(&other, &good, sizeof(other));
+		if (i == 0)
+			other.pid_ns++;
+		else if (i == 1)
+			other.pid_ns = 0;
+		else if (i == 2)
+			other.magic = 0;
+		else if (i == 3)
+			other.pid++;
+		put_file(dead, &other);
+		maker = start_counting(1);
+		check_eq(waitpid(maker, NULL, 0), maker);
+		check_eq(has_file(dead), i < 4);
+	}
+	/* the number is another process' now: that was started at another time */
+	memcpy(&other, &good, sizeof(other));
+	other.pid = (uint32_t)getppid();
+	put_file(getppid(), &other);
+	maker = start_counting(1);
+	check_eq(waitpid(maker, NULL, 0), maker);
+	check(!has_file(getppid()));
+}
+
 static void a_process_that_ends_removes_its_file(void)
 {
 	const struct bl_stats_shm *shm = NULL;
@@ -441,6 +530,8 @@ static const struct tap_test tests[] = {
 	{"threads lose nothing", threads_lose_nothing},
 	{"another process sees the counters", another_process_sees_the_counters},
 	{"a killed process leaves a stale file", a_killed_process_leaves_a_stale_file},
+	{"the next process removes what a killed one left", the_next_process_removes_what_a_killed_one_left},
+	{"files that may be somebody's stay", files_that_may_be_somebodys_stay},
 	{"a process that ends removes its file", a_process_that_ends_removes_its_file},
 	{"a forked child does not count for its parent", a_forked_child_does_not_count_for_its_parent},
 	{"a file of something else is refused", a_file_of_something_else_is_refused},
