@@ -18,29 +18,6 @@
 
 struct bl_file;
 
-/**
- * struct bl_nvfs_counts - what the path has done in this process; index: 0 read, 1 write
- * @requests: that it was asked to carry out
- * @bytes:    moved
- * @pieces:   requests that the module was given
- * @refused:  requests whose rest went to another path because of what the module said
- * @failed:   requests that ended with an error
- * @timeouts: of those, given up at their deadline
- * @hole_bytes: zeroed in GPU memory
- */
-struct bl_nvfs_counts {
-	uint64_t requests[2];
-	uint64_t bytes[2];
-	uint64_t pieces[2];
-	uint64_t refused[2];
-	uint64_t failed[2];
-	uint64_t timeouts[2];
-	uint64_t hole_bytes;
-};
-
-/* Each number by itself is right; those of requests under way are not in it yet. */
-void bl_nvfs_get_counts(struct bl_nvfs_counts *counts);
-
 /* Whether the module can be used: NULL, or why not and what would help; valid for ever. Looks for it the first time. */
 const char *bl_nvfs_blocked(void);
 

@@ -19,6 +19,7 @@
 #include "nvfs.h"
 #include "nvfs_cost.h"
 #include "nvfs_io.h"
+#include "stats.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -26,33 +27,8 @@
 #define ZEROS_LEN     (1UL << 20)
 #define MAX_REASONS   64
 
-static struct {
-	_Atomic(uint64_t) requests[2];
-	_Atomic(uint64_t) bytes[2];
-	_Atomic(uint64_t) pieces[2];
-	_Atomic(uint64_t) refused[2];
-	_Atomic(uint64_t) failed[2];
-	_Atomic(uint64_t) timeouts[2];
-	_Atomic(uint64_t) hole_bytes;
-} counts;
-
-#define add(counter, by) atomic_fetch_add_explicit(&counts.counter, by, memory_order_relaxed)
-
 /* Source of zeros; never written, so that it takes no memory. */
 static uint8_t zeros[ZEROS_LEN];
-
-void bl_nvfs_get_counts(struct bl_nvfs_counts *out)
-{
-	for (int i = 0; i < 2; i++) {
-		out->requests[i] = atomic_load(&counts.requests[i]);
-		out->bytes[i] = atomic_load(&counts.bytes[i]);
-		out->pieces[i] = atomic_load(&counts.pieces[i]);
-		out->refused[i] = atomic_load(&counts.refused[i]);
-		out->failed[i] = atomic_load(&counts.failed[i]);
-		out->timeouts[i] = atomic_load(&counts.timeouts[i]);
-	}
-	out->hole_bytes = atomic_load(&counts.hole_bytes);
-}
 
 /* A reason outlives its file, so each text is kept once, for ever; there are not many. */
 static const char *keep(const char *text)
@@ -264,6 +240,28 @@ static void remember(struct bl_file *file, const struct bl_nvfs_request *rq)
 						    : "nvidia-fs refused a request for this file");
 }
 
+static enum bl_nvfs_count refusal_of(const struct bl_nvfs_request *rq)
+{
+	if (rq->reason == -ENODEV)
+		return BL_NVFS_REFUSED_MODULE;
+	if (rq->unbound)
+		return BL_NVFS_REFUSED_MEMORY;
+	switch (-rq->reason) {
+	case EINVAL:
+	case EOPNOTSUPP:
+	case ESTALE:
+	case EBADF:
+		return BL_NVFS_REFUSED_FILE;
+	case EBUSY:
+	case ENOMEM:
+		return BL_NVFS_REFUSED_SHORTAGE;
+	case EIO:
+		return BL_NVFS_REFUSED_DRIVE;
+	default:
+		return BL_NVFS_REFUSED_OTHER;
+	}
+}
+
 static int conclude(struct bl_io *io, const struct bl_nvfs_request *rq, int ret)
 {
 	const char *what = io->write ? "write" : "read";
@@ -273,16 +271,15 @@ static int conclude(struct bl_io *io, const struct bl_nvfs_request *rq, int ret)
 	if (ret == -EAGAIN && !rq->reason)
 		return ret;
 	if (ret == -EAGAIN) {
-		add(refused[io->write], 1);
+		bl_stats_nvfs(refusal_of(rq), io->write, 1);
 		fail_quiet(-rq->reason, "%s at %" PRIu64 " len %zu: nvidia-fs: %s; another path takes over", what,
 			   rq->pos, rq->len, strerror(-rq->reason));
 		log_info("%s at %" PRIu64 " len %zu: %s; another path takes over", what, rq->pos, rq->len,
 			 strerror(-rq->reason));
 		return ret;
 	}
-	add(failed[io->write], 1);
-	if (ret == -ETIMEDOUT)
-		add(timeouts[io->write], 1);
+	bl_stats_nvfs(BL_NVFS_FAILED, io->write, 1);
+	bl_stats_nvfs(BL_NVFS_TIMEOUTS, io->write, ret == -ETIMEDOUT);
 	return fail(-ret, "%s at %" PRIu64 " len %zu, %zu done: nvidia-fs: %s", what, rq->pos, rq->len, rq->done,
 		    strerror(-ret));
 }
@@ -294,10 +291,12 @@ static int nvfs_run(struct bl_io *io)
 	uint64_t start;
 	int ret;
 
-	add(requests[io->write], 1);
+	bl_stats_nvfs(BL_NVFS_REQUESTS, io->write, 1);
 	ret = request_of(io, &rq);
-	if (!ret)
+	if (!ret) {
 		ret = pool_of(&io->mem, &pool);
+		rq.unbound = ret;
+	}
 	if (ret) {
 		rq.reason = ret;
 		return conclude(io, &rq, -EAGAIN);
@@ -307,9 +306,9 @@ static int nvfs_run(struct bl_io *io)
 	bl_nvfs_pool_put(pool);
 	if (!ret && rq.done == rq.len)
 		bl_nvfs_cost_note(rq.len, io->write, bl_now_ns() - start);
-	add(pieces[io->write], rq.pieces);
-	add(bytes[io->write], rq.done);
-	add(hole_bytes, rq.holes);
+	bl_stats_nvfs(BL_NVFS_PIECES, io->write, rq.pieces);
+	bl_stats_nvfs(BL_NVFS_BYTES, io->write, rq.done);
+	bl_stats_nvfs(BL_NVFS_HOLE_BYTES, io->write, rq.holes);
 	io->done += rq.done;
 	if (ret == -EAGAIN)
 		remember(io->file, &rq);

@@ -90,6 +90,12 @@ void bl_stats_batch_io(enum bl_path path, bool write, ssize_t result, uint64_t s
 		add(&to->submit_ns, submit_ns);
 }
 
+void bl_stats_nvfs(enum bl_nvfs_count what, bool write, uint64_t by)
+{
+	if (by)
+		add(&block()->nvfs[what][write], by);
+}
+
 static void batch_bytes(const struct bl_stats_block *from, uint64_t bytes[2])
 {
 	for (int write = 0; write < 2; write++) {

@@ -26,6 +26,26 @@ enum bl_op {
 	BL_OP_NR,
 };
 
+/* What path nvfs counts by direction. Refused requests went on by another path, for what the module said. */
+enum bl_nvfs_count {
+	BL_NVFS_REQUESTS,	  /* that it was asked to carry out */
+	BL_NVFS_BYTES,		  /* moved */
+	BL_NVFS_PIECES,		  /* requests that the module was given */
+	BL_NVFS_HOLE_BYTES,	  /* zeroed in GPU memory */
+	BL_NVFS_FAILED,		  /* requests that ended with an error */
+	BL_NVFS_TIMEOUTS,	  /* of those, given up at their deadline */
+	BL_NVFS_REFUSED_FILE,	  /* EINVAL, EOPNOTSUPP, ESTALE, EBADF: not this file */
+	BL_NVFS_REFUSED_MEMORY,	  /* the memory could not be bound */
+	BL_NVFS_REFUSED_SHORTAGE, /* EBUSY, ENOMEM */
+	BL_NVFS_REFUSED_DRIVE,	  /* EIO */
+	BL_NVFS_REFUSED_MODULE,	  /* ENODEV: it is gone, or going */
+	BL_NVFS_REFUSED_OTHER,
+	BL_NVFS_NR,
+};
+
+/* Count; at every level. Lock-free. */
+void bl_stats_nvfs(enum bl_nvfs_count what, bool write, uint64_t by);
+
 /* Count an operation; @err: 0 or a negative error. Lock-free. */
 void bl_stats_op(enum bl_op op, int err);
 

@@ -66,6 +66,7 @@ struct bl_stats_gpu {
  * @batch:  entries of batches, likewise; @ns of these is from their submission to their end
  * @submit_ns: what submitting those entries took
  * @ops:    other calls by enum bl_op: that succeeded, that did not; from level 1 on
+ * @nvfs:   what path nvfs did, by enum bl_nvfs_count and direction
  * @sizes:  single requests by direction and size, see bl_stats_size_class(); from level 2 on
  * @gpu:    by CUDA ordinal
  */
@@ -74,6 +75,7 @@ struct bl_stats_block {
 	struct bl_stats_way batch[BL_PATH_NR][2];
 	bl_stats_number submit_ns;
 	bl_stats_number ops[BL_OP_NR][2];
+	bl_stats_number nvfs[BL_NVFS_NR][2];
 	bl_stats_number sizes[2][BL_STATS_SIZES];
 	struct bl_stats_gpu gpu[BL_STATS_GPUS];
 } __attribute__((aligned(64)));

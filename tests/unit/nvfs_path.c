@@ -7,6 +7,7 @@
 #include "file/io.h"
 #include "file/nvfs.h"
 #include "file/nvfs_cost.h"
+#include "file/stats.h"
 #include "gpu/cuda.h"
 #include "nvfs_fixture.h"
 
@@ -19,6 +20,22 @@ static struct bl_file file;
 static struct bl_io io;
 static int flushes, pin_errno;
 static void (*closer)(void);
+
+static uint64_t counts[BL_NVFS_NR][2];
+
+void bl_stats_nvfs(enum bl_nvfs_count what, bool write, uint64_t by)
+{
+	counts[what][write] += by;
+}
+
+static uint64_t nr_refused(void)
+{
+	uint64_t nr = 0;
+
+	for (int what = BL_NVFS_REFUSED_FILE; what <= BL_NVFS_REFUSED_OTHER; what++)
+		nr += counts[what][0] + counts[what][1];
+	return nr;
+}
 
 const struct bl_file_config *bl_file_config(void)
 {
@@ -94,6 +111,7 @@ static void begin(size_t file_len)
 
 	fake_nvfs_begin();
 	flushes = pin_errno = 0;
+	memset(counts, 0, sizeof(counts));
 	config = (struct bl_file_config){
 		.max_direct_io_size_kb = 16384,
 		.min_io_threshold_size_kb = 8192,
@@ -152,10 +170,7 @@ static size_t gpu_off(size_t off)
 
 static void the_path_moves_what_is_aligned_and_leaves_the_rest(void)
 {
-	struct bl_nvfs_counts before, after;
-
 	begin(MB);
-	bl_nvfs_get_counts(&before);
 	check(!bl_path_nvfs.usable(request(false, 8 * KB, 4 * KB, 100000)));
 	check_eq(bl_path_nvfs.run(&io), -EAGAIN);
 	check_eq(io.done, 24 * 4096);
@@ -167,12 +182,11 @@ static void the_path_moves_what_is_aligned_and_leaves_the_rest(void)
 	check(!bl_path_nvfs.usable(&io));
 	check_eq(bl_path_nvfs.run(&io), 0);
 	check_eq(io.done, 64 * KB);
-	bl_nvfs_get_counts(&after);
-	check_eq(after.requests[0] - before.requests[0], 1);
-	check_eq(after.requests[1] - before.requests[1], 1);
-	check_eq(after.bytes[0] - before.bytes[0], 24 * 4096);
-	check_eq(after.bytes[1] - before.bytes[1], 48 * KB);
-	check_eq(after.refused[0] - before.refused[0], 0);
+	check_eq(counts[BL_NVFS_REQUESTS][0], 1);
+	check_eq(counts[BL_NVFS_REQUESTS][1], 1);
+	check_eq(counts[BL_NVFS_BYTES][0], 24 * 4096);
+	check_eq(counts[BL_NVFS_BYTES][1], 48 * KB);
+	check_eq(nr_refused(), 0);
 	end();
 }
 
@@ -188,11 +202,8 @@ static void the_end_of_the_file_is_the_end(void)
 
 static void holes_are_zeroed_by_the_core_and_flushed(void)
 {
-	struct bl_nvfs_counts before, after;
-
 	begin(64 * KB);
 	check_eq(ftruncate(file.fd, 4 * MB), 0);
-	bl_nvfs_get_counts(&before);
 	request(false, 4 * KB, 0, 3 * MB);
 	io.mem.flush = true;
 	check(!bl_path_nvfs.usable(&io));
@@ -201,8 +212,7 @@ static void holes_are_zeroed_by_the_core_and_flushed(void)
 	check(gpu_has(gpu_off(4 * KB), 0, 64 * KB));
 	check(gpu_is(gpu_off(68 * KB), 0, 3 * MB - 64 * KB));
 	check(flushes > 0);
-	bl_nvfs_get_counts(&after);
-	check_eq(after.hole_bytes - before.hole_bytes, 3 * MB - 64 * KB);
+	check_eq(counts[BL_NVFS_HOLE_BYTES][0], 3 * MB - 64 * KB);
 	/* nobody can zero what the CPU does not reach: the pieces with holes are for others */
 	request(false, 4 * KB, 0, 3 * MB);
 	io.mem.mapped = NULL;
@@ -267,23 +277,23 @@ static void refusals_are_counted_and_remembered(void)
 	static const struct {
 		int err;
 		const char *says;
+		enum bl_nvfs_count count;
 	} cases[] = {
-		{EOPNOTSUPP, "refused"}, {ESTALE, "another file"}, {EINVAL, "refused"}, {EIO, NULL}, {ENOMEM, NULL},
+		{EOPNOTSUPP, "refused", BL_NVFS_REFUSED_FILE}, {ESTALE, "another file", BL_NVFS_REFUSED_FILE},
+		{EINVAL, "refused", BL_NVFS_REFUSED_FILE},     {EIO, NULL, BL_NVFS_REFUSED_DRIVE},
+		{ENOMEM, NULL, BL_NVFS_REFUSED_SHORTAGE},      {EBUSY, NULL, BL_NVFS_REFUSED_SHORTAGE},
 	};
 
 	for (size_t i = 0; i < NR_OF(cases); i++) {
-		struct bl_nvfs_counts before, after;
-
 		begin(MB);
-		bl_nvfs_get_counts(&before);
 		check(!bl_path_nvfs.usable(request(i & 1, 0, 0, 64 * KB)));
 		fake_nvfs_inject(FAKE_REFUSE, cases[i].err, 0);
 		check_eq(bl_path_nvfs.run(&io), -EAGAIN);
 		check_has(bl_last_error(NULL), strerror(cases[i].err));
 		check_eq(io.done, 0);
-		bl_nvfs_get_counts(&after);
-		check_eq(after.refused[i & 1] - before.refused[i & 1], 1);
-		check_eq(after.failed[i & 1] - before.failed[i & 1], 0);
+		check_eq(counts[cases[i].count][i & 1], 1);
+		check_eq(nr_refused(), 1);
+		check_eq(counts[BL_NVFS_FAILED][i & 1], 0);
 		if (cases[i].says)
 			check_has(bl_path_nvfs.usable(&io), cases[i].says);
 		else
@@ -294,11 +304,9 @@ static void refusals_are_counted_and_remembered(void)
 
 static void errors_are_told_with_what_was_done(void)
 {
-	struct bl_nvfs_counts before, after;
 	int code;
 
 	begin(MB);
-	bl_nvfs_get_counts(&before);
 	config.max_direct_io_size_kb = 64;
 	request(true, 0, 0, 256 * KB);
 	fake_nvfs_inject(FAKE_FAIL, ENOSPC, 1);
@@ -312,10 +320,9 @@ static void errors_are_told_with_what_was_done(void)
 	io.deadline_ns = bl_now_ns() + 10000000;
 	fake_nvfs_inject(FAKE_LOSE, 0, 0);
 	check_eq(bl_path_nvfs.run(&io), -ETIMEDOUT);
-	bl_nvfs_get_counts(&after);
-	check_eq(after.failed[0] - before.failed[0], 1);
-	check_eq(after.failed[1] - before.failed[1], 1);
-	check_eq(after.timeouts[0] - before.timeouts[0], 1);
+	check_eq(counts[BL_NVFS_FAILED][0], 1);
+	check_eq(counts[BL_NVFS_FAILED][1], 1);
+	check_eq(counts[BL_NVFS_TIMEOUTS][0], 1);
 	check(!bl_path_nvfs.usable(&io));
 	closer();
 	fake_nvfs_finish();

@@ -116,6 +116,47 @@ static const struct {
 
 #define NR_OPS (sizeof(op_names) / sizeof(op_names[0]))
 
+static const struct {
+	const char *name;
+	enum bl_nvfs_count count;
+} nvfs_names[] = {
+	{ "requests", BL_NVFS_REQUESTS },
+	{ "bytes", BL_NVFS_BYTES },
+	{ "pieces", BL_NVFS_PIECES },
+	{ "hole_bytes", BL_NVFS_HOLE_BYTES },
+	{ "failed", BL_NVFS_FAILED },
+	{ "timeouts", BL_NVFS_TIMEOUTS },
+	{ "refused_file", BL_NVFS_REFUSED_FILE },
+	{ "refused_memory", BL_NVFS_REFUSED_MEMORY },
+	{ "refused_shortage", BL_NVFS_REFUSED_SHORTAGE },
+	{ "refused_drive", BL_NVFS_REFUSED_DRIVE },
+	{ "refused_module", BL_NVFS_REFUSED_MODULE },
+	{ "refused_other", BL_NVFS_REFUSED_OTHER },
+};
+
+#define NR_NVFS (sizeof(nvfs_names) / sizeof(nvfs_names[0]))
+
+/* What the module was asked for, and what became of it; nothing without it. */
+static void nvfs_text(const struct stat_sample *sample)
+{
+	for (size_t i = 0; i < NR_NVFS; i++) {
+		const bl_stats_number *nr = sample->sum.nvfs[nvfs_names[i].count];
+
+		if (nr[0] || nr[1])
+			printf("nvfs %-15s read %" PRIu64 ", write %" PRIu64 "\n", nvfs_names[i].name, (uint64_t)nr[0],
+			       (uint64_t)nr[1]);
+	}
+}
+
+static struct json_object *nvfs_json(const struct stat_sample *sample, bool write)
+{
+	struct json_object *object = tool_json_object();
+
+	for (size_t i = 0; i < NR_NVFS; i++)
+		tool_json_int(object, nvfs_names[i].name, (int64_t)sample->sum.nvfs[nvfs_names[i].count][write]);
+	return object;
+}
+
 static void show_text(const struct options *opt, const struct stat_sample *sample)
 {
 	char name[64];
@@ -134,6 +175,7 @@ static void show_text(const struct options *opt, const struct stat_sample *sampl
 			printf("%-20s ok %" PRIu64 ", failed %" PRIu64 "\n", op_names[i].name, (uint64_t)op[0],
 			       (uint64_t)op[1]);
 	}
+	nvfs_text(sample);
 }
 
 static struct json_object *flow_json(const struct stat_sample *sample, bool batch, enum bl_path path, bool write)
@@ -154,6 +196,7 @@ static struct json_object *flow_json(const struct stat_sample *sample, bool batc
 static void show_json(const struct options *opt, const struct stat_sample *sample)
 {
 	struct json_object *object = tool_json_object(), *flows = tool_json_array(), *ops = tool_json_object();
+	struct json_object *nvfs = tool_json_object();
 	char name[64];
 
 	for (enum bl_path path = 0; path < BL_PATH_NR; path++) {
@@ -174,6 +217,9 @@ static void show_json(const struct options *opt, const struct stat_sample *sampl
 	tool_json_double(object, "seconds", (double)sample->ns / 1e9);
 	tool_json_add(object, "requests", flows);
 	tool_json_add(object, "calls", ops);
+	tool_json_add(nvfs, "read", nvfs_json(sample, false));
+	tool_json_add(nvfs, "write", nvfs_json(sample, true));
+	tool_json_add(object, "nvfs", nvfs);
 	write_out(object);
 }
 
