@@ -519,6 +519,35 @@ static void nowhere_to_write_is_no_failure(void)
 	check_eq(status, 0);
 }
 
+/* Level 1 of the header of 1.20 has 112 bytes more at its end. */
+static void a_program_of_a_later_header_is_not_harmed(void)
+{
+	static struct {
+		unsigned char first[512];
+		unsigned char more[112];
+		uint64_t read_hist[32], write_hist[32];
+		uint32_t num_gpus;
+		unsigned char gpus[16 * 248];
+	} later;
+
+	begin(3);
+	bl_stats_io(BL_PATH_PLAIN, false, 4096 << 14, 1000, -1, false);
+	memset(&later, 0xa5, sizeof(later));
+	check_eq(cuFileGetStatsL1((CUfileStatsLevel1_t *)&later).err, OK);
+	check_eq(((CUfileStatsLevel1_t *)&later)->read_bytes, 4096 << 14);
+	for (size_t i = 0; i < sizeof(later.more); i++)
+		check_eq(later.more[i], 0xa5);
+	memset(&later, 0xa5, sizeof(later));
+	check_eq(cuFileGetStatsL2((CUfileStatsLevel2_t *)&later).err, OK);
+	check_eq(later.read_hist[1], 1); /* class 15, 14 off */
+	check_eq(later.write_hist[17], 0);
+	for (int i = 18; i < 32; i++)
+		check_eq(later.write_hist[i], 0xa5a5a5a5a5a5a5a5);
+	memset(&later, 0xa5, sizeof(later));
+	check_eq(cuFileGetStatsL3((CUfileStatsLevel3_t *)&later).err, OK);
+	check_eq(later.num_gpus, 0);
+}
+
 static const struct tap_test tests[] = {
 	{"levels are 0 to 3", levels_are_0_to_3},
 	{"level 1 sums up", level_1_sums_up},
@@ -534,6 +563,7 @@ static const struct tap_test tests[] = {
 	{"files that may be somebody's stay", files_that_may_be_somebodys_stay},
 	{"a process that ends removes its file", a_process_that_ends_removes_its_file},
 	{"a forked child does not count for its parent", a_forked_child_does_not_count_for_its_parent},
+	{"a program of a later header is not harmed", a_program_of_a_later_header_is_not_harmed},
 	{"a file of something else is refused", a_file_of_something_else_is_refused},
 	{"nowhere to write is no failure", nowhere_to_write_is_no_failure},
 };
