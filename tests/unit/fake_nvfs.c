@@ -37,6 +37,17 @@ static int fail_skip, fail_err;
 static bool failed;
 static uint8_t *gpu;
 
+/**
+ * struct behind - what the module stands beside, and the memory behind it
+ */
+static struct behind {
+	const struct bl_sys *others;
+	uint64_t va;
+	uint8_t *memory;
+	uint64_t size;
+	uint64_t pdev;
+} behind;
+
 void fake_break(const char *fmt, ...)
 {
 	va_list ap;
@@ -122,6 +133,8 @@ static int fake_open(const char *path, int flags)
 	else
 		fd = open_text(path);
 	pthread_mutex_unlock(&fake_lock);
+	if (fd < 0 && errno == ENOENT && behind.others && strncmp(path, "/dev/nvidia-fs", 14))
+		return behind.others->open(path, flags);
 	return fd;
 }
 
@@ -133,10 +146,22 @@ static void put_node(struct node *node)
 	free(node);
 }
 
+static bool is_others(int fd)
+{
+	bool is;
+
+	pthread_mutex_lock(&fake_lock);
+	is = behind.others && fd >= 0 && (fd >= MAX_FDS || !nodes[fd]);
+	pthread_mutex_unlock(&fake_lock);
+	return is;
+}
+
 static int fake_close(int fd)
 {
 	int ret;
 
+	if (is_others(fd))
+		return behind.others->close(fd);
 	pthread_mutex_lock(&fake_lock);
 	ret = close(fd);
 	if (!ret && fd < MAX_FDS && nodes[fd]) {
@@ -152,6 +177,8 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	bool is_node, unloading;
 	int err;
 
+	if (is_others(fd))
+		return behind.others->ioctl(fd, request, arg);
 	pthread_mutex_lock(&fake_lock);
 	is_node = fd >= 0 && fd < MAX_FDS && nodes[fd];
 	unloading = fake_nvfs.unloading;
@@ -247,6 +274,8 @@ static void *fake_mmap(void *hint, size_t len, int prot, int flags, int fd, off_
 	struct vma *vma;
 	int err;
 
+	if (is_others(fd))
+		return behind.others->mmap(hint, len, prot, flags, fd, off);
 	pthread_mutex_lock(&fake_lock);
 	err = injected() ? fail_err : check_mmap(len, prot, flags, fd, off);
 	if (hint)
@@ -288,9 +317,22 @@ static int unmap(struct vma *vma, size_t len)
 	return 0;
 }
 
+static bool is_others_mapping(const void *addr)
+{
+	bool is;
+
+	pthread_mutex_lock(&fake_lock);
+	is = behind.others && !fake_vma_at((uintptr_t)addr);
+	pthread_mutex_unlock(&fake_lock);
+	return is;
+}
+
 static int fake_munmap(void *addr, size_t len)
 {
 	int err;
+
+	if (is_others_mapping(addr))
+		return behind.others->munmap(addr, len);
 
 	pthread_mutex_lock(&fake_lock);
 	err = injected() ? fail_err : unmap(fake_vma_at((uintptr_t)addr), len);
@@ -303,6 +345,8 @@ static int fake_madvise(void *addr, size_t len, int advice)
 	struct vma *vma;
 	int ret;
 
+	if (is_others_mapping(addr))
+		return behind.others->madvise(addr, len, advice);
 	pthread_mutex_lock(&fake_lock);
 	vma = fake_vma_at((uintptr_t)addr);
 	if (!vma || vma->len != len || advice != MADV_DONTFORK)
@@ -387,6 +431,7 @@ void fake_nvfs_begin(void)
 	}
 	clean_up();
 	memset(gpu, 0xaa, FAKE_GPU_FILLED);
+	behind = (struct behind){NULL, FAKE_GPU_VA, gpu, FAKE_GPU_SIZE, FAKE_GPU_PDEV};
 	violation[0] = '\0';
 	fail_skip = -1;
 	failed = false;
@@ -442,6 +487,23 @@ struct fake_nvfs_count fake_nvfs_counts(void)
 const char *fake_nvfs_violation(void)
 {
 	return violation;
+}
+
+void fake_nvfs_join(const struct bl_sys *others, uint64_t va, uint8_t *memory, size_t size, uint64_t pdev)
+{
+	behind = (struct behind){others, va, memory, size, pdev};
+}
+
+uint8_t *fake_gpu_at(uint64_t va, uint64_t size)
+{
+	if (va < behind.va || size > behind.size || va - behind.va > behind.size - size)
+		return NULL;
+	return behind.memory + (va - behind.va);
+}
+
+uint64_t fake_gpu_pdev(void)
+{
+	return behind.pdev;
 }
 
 uint8_t *fake_gpu(void)

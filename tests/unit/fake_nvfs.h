@@ -104,6 +104,18 @@ struct fake_nvfs_count {
 /* Start of a test: a loaded module of version 2.28 with all nodes, nothing else; the table is put in use. */
 void fake_nvfs_begin(void);
 
+struct bl_sys;
+
+/**
+ * fake_nvfs_join() - Stand beside another table, after fake_nvfs_begin()
+ * @others: what is none of the module's goes there: other nodes, other files
+ * @va:     device address of the memory that stands behind the module from now on
+ * @memory: its bytes as a CPU sees them
+ * @size:   how many
+ * @pdev:   address on the bus of the GPU that it is of
+ */
+void fake_nvfs_join(const struct bl_sys *others, uint64_t va, uint8_t *memory, size_t size, uint64_t pdev);
+
 /* End of a test: no rule was broken, nothing is left. */
 void fake_nvfs_end(void);
 

@@ -48,6 +48,10 @@ void fake_break(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 struct vma *fake_vma_at(uint64_t addr);
 void fake_vma_put(struct vma *vma);
 
+/* Where the bytes of a device address are, NULL unless all @size are; and the GPU's address on the bus. */
+uint8_t *fake_gpu_at(uint64_t va, uint64_t size);
+uint64_t fake_gpu_pdev(void);
+
 bool fake_io_happened(void);
 struct vma *fake_vmas(void);
 

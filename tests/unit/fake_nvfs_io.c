@@ -114,7 +114,7 @@ static int map_checked(const uint8_t *arg, struct vma *vma, struct vma *meta)
 		return EINVAL;
 	if (size < GPU_PAGE && blocks * BLOCK < head + size)
 		return EINVAL;
-	if (va < FAKE_GPU_VA || size > FAKE_GPU_SIZE || va - FAKE_GPU_VA > FAKE_GPU_SIZE - size)
+	if (!fake_gpu_at(va, size))
 		return EINVAL;
 	if (fake_nvfs.map_err)
 		return fake_nvfs.map_err;
@@ -133,7 +133,7 @@ static int map(uint8_t *arg)
 		return err;
 	if (!vma->dontfork || !meta->dontfork)
 		fake_break("MAP of pages that a child would get");
-	if (get64(arg, 8) != FAKE_GPU_PDEV)
+	if (get64(arg, 8) != fake_gpu_pdev())
 		fake_break("MAP for GPU 0x%llx", (unsigned long long)get64(arg, 8));
 	if (arg[44] || arg[45] || arg[46] || arg[47])
 		fake_break("MAP with padding that is not 0");
@@ -407,7 +407,7 @@ static struct job *new_job(const uint8_t *arg, bool write, struct vma *vma)
 		.sync = arg[76] & 1,
 		.offset = (int64_t)get64(arg, 8),
 		.size = get64(arg, 16),
-		.gpu = fake_gpu() + (vma->gpu_va - FAKE_GPU_VA) + get64(arg, 60),
+		.gpu = fake_gpu_at(vma->gpu_va, 0) + get64(arg, 60),
 		.fence = get64(arg, 24),
 	};
 	return job;
