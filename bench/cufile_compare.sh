@@ -55,35 +55,13 @@ find_theirs() {
 [ -n "$theirs" ] || die 'no libcufile.so.0 to compare with: name it with --theirs'
 [ -r "$theirs" ] || die "$theirs: no such library"
 
-record='' made=()
-cleanup() {
-	[ -z "$record" ] || rm -f "$record"
-	[ ${#made[@]} = 0 ] || rmdir "${made[@]}" 2>/dev/null
-}
-trap cleanup EXIT
+# shellcheck source=bench/udev_record.sh
+. "$(dirname "$(realpath "$0")")/udev_record.sh"
+trap udev_record_remove EXIT
 trap 'exit 130' INT TERM
-
-# The record says what a probe of the disk would: that there is a file system, and which.
-write_record() {
-	local dev major minor name type folder
-
-	dev=$(stat -c %d "$(dirname "$file")") || exit 2
-	major=$((dev >> 8 & 0xfff)) minor=$((dev & 0xff | dev >> 12 & 0xfff00))
-	name=/run/udev/data/b$major:$minor
-	[ ! -e "$name" ] || return 0
-	[ "$(id -u)" = 0 ] || die '--udev needs root'
-	type=$(awk -v dev="$major:$minor" '$3 == dev { for (i = 7; i < NF; i++) if ($i == "-") { print $(i + 1); exit } }' \
-		/proc/self/mountinfo)
-	[ -n "$type" ] || die "no mount of device $major:$minor"
-	# the deepest first, as they are removed
-	for folder in /run/udev/data /run/udev; do
-		[ -d "$folder" ] || made+=("$folder")
-	done
-	mkdir -p /run/udev/data || exit 2
-	record=$name
-	printf 'E:ID_FS_USAGE=filesystem\nE:ID_FS_TYPE=%s\n' "$type" >"$record" || exit 2
-}
-[ -z "$udev" ] || write_record
+if [ -n "$udev" ]; then
+	udev_record_write "$(dirname "$file")" || exit 2
+fi
 
 # wanted NAME: whether a case was asked for
 wanted() {
