@@ -39,19 +39,19 @@ struct member {
 };
 
 /**
- * struct crew - all of it; @lock is a leaf: nothing is called under it that could wait
+ * struct crew - all of it; @lock is a leaf: nothing is called under it that could wait for others, and threads are made
+ * under it, so that none is counted that does not come
  * @lock:    guards the rest
  * @work:    there is something to do, or to leave for
  * @gone:    a thread has left
  * @first:   next piece of work
  * @last:    last piece
  * @members: threads
- * @nr:      how many, those included that are being made
+ * @nr:      how many, those included that have not run yet
  * @idle:    of them, those that sleep
  * @called:  sleepers that were woken and are not awake yet
  * @leaving: raised to make all idle threads leave
  * @past_ns: CPU time of those that have left
- * @takes:   pieces of work that were begun
  */
 static struct crew {
 	pthread_mutex_t lock;
@@ -65,7 +65,6 @@ static struct crew {
 	unsigned int called;
 	unsigned int leaving;
 	uint64_t past_ns;
-	uint64_t takes;
 } crew = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -139,72 +138,65 @@ static struct bl_work *take(void)
 		crew.last = NULL;
 	work->next = NULL;
 	work->queued = false;
-	crew.takes++;
 	return work;
 }
 
 static void *member_main(void *arg);
 
-/* Signals are for the program's own threads. The caller has counted the thread. */
+/* One more thread; the lock is held. Signals are for the program's own threads. 0, or the error. */
 static int start_thread(void)
 {
 	struct member *member = calloc(1, sizeof(*member));
 	sigset_t all, old;
 	pthread_attr_t attr;
 	pthread_t thread;
-	int ret = ENOMEM;
+	int ret;
 
-	if (member) {
-		sigfillset(&all);
-		pthread_attr_init(&attr);
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		ret = pthread_create(&thread, &attr, member_main, member);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-		pthread_attr_destroy(&attr);
-	}
-	if (!ret)
-		return 0;
-	free(member);
-	return fail(EAGAIN, "thread: %s", strerror(ret));
+	if (!member)
+		return ENOMEM;
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&thread, &attr, member_main, member);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret)
+		free(member);
+	else
+		crew.nr++;
+	return ret;
 }
 
-/*
- * Have one more thread look at the queue, if there is one to have; the lock is held. True: the caller is to make a
- * thread, which is counted already.
- */
-static bool call_one(void)
+static int no_thread(int err)
+{
+	return fail(EAGAIN, "thread: %s", strerror(err));
+}
+
+/* Have one more thread look at the queue, if there is one to have; the lock is held. The error, if none could be made. */
+static int call_one(void)
 {
 	if (!crew.first)
-		return false;
+		return 0;
 	if (crew.idle > crew.called) {
 		crew.called++;
 		pthread_cond_signal(&crew.work);
-		return false;
+		return 0;
 	}
 	/* who was called, but has not looked yet, calls the next one */
 	if (crew.called || crew.nr >= bl_crew_limit())
-		return false;
-	crew.nr++;
-	return true;
-}
-
-static void unmake(void)
-{
-	pthread_mutex_lock(&crew.lock);
-	crew.nr--;
-	pthread_cond_broadcast(&crew.gone);
-	pthread_mutex_unlock(&crew.lock);
+		return 0;
+	return start_thread();
 }
 
 static void work_one(struct bl_work *work)
 {
-	bool make = call_one();
+	int err = call_one();
 
 	pthread_mutex_unlock(&crew.lock);
 	/* without another thread the work is done all the same, only later */
-	if (make && start_thread())
-		unmake();
+	if (err)
+		no_thread(err);
 	bl_ioprio_adopt();
 	work->run(work);
 	pthread_mutex_lock(&crew.lock);
@@ -300,48 +292,38 @@ static void take_out(struct bl_work *work)
 	work->queued = false;
 }
 
-/*
- * No thread could be made for @chain. Others do the work, or did: whoever takes a piece leaves none behind. If there is
- * none, and none was, the chain is as it was handed over.
- */
-static int without_thread(struct bl_work *chain, size_t nr, uint64_t takes, int ret)
+/* There is nobody to do it: as it was handed over. The lock was held since, and without threads nothing else is queued. */
+static void take_chain_out(struct bl_work *chain)
 {
-	pthread_mutex_lock(&crew.lock);
-	crew.nr--;
-	pthread_cond_broadcast(&crew.gone);
-	if (crew.nr || crew.takes != takes) {
-		ret = 0;
-		nr = 0;
-	}
-	for (struct bl_work *work = chain, *next; nr; work = next, nr--) {
+	for (struct bl_work *work = chain, *next; work; work = next) {
 		next = work->next;
 		take_out(work);
-		work->next = nr > 1 ? next : NULL;
+		work->next = next;
 	}
-	pthread_mutex_unlock(&crew.lock);
-	return ret;
 }
 
 int bl_crew_submit(struct bl_work *chain)
 {
-	uint64_t takes;
+	bool alone;
 	size_t nr;
-	bool make;
-	int ret;
+	int err;
 
 	if (!chain)
 		return 0;
 	pthread_once(&once, set_up);
 	pthread_mutex_lock(&crew.lock);
 	nr = append(chain);
-	takes = crew.takes;
-	make = call_one();
+	err = call_one();
 	/* sleepers are woken together: each takes tens of microseconds to be there */
-	for (size_t i = 1; i < nr && !make && crew.idle > crew.called; i++)
+	for (size_t i = 1; i < nr && !err && crew.idle > crew.called; i++)
 		call_one();
+	alone = err && !crew.nr;
+	if (alone)
+		take_chain_out(chain);
 	pthread_mutex_unlock(&crew.lock);
-	ret = make ? start_thread() : 0;
-	return ret ? without_thread(chain, nr, takes, ret) : 0;
+	if (err)
+		no_thread(err);
+	return alone ? -EAGAIN : 0;
 }
 
 bool bl_crew_withdraw(struct bl_work *work)

@@ -35,7 +35,7 @@ struct bl_work {
  *
  * Wakes as many threads as there are pieces and idle ones, or makes one, which sees to the next if there is more to do. Makes
  * no system call when all threads are busy. May be called in a CUDA host function.
- * Return: 0, or -EAGAIN: there is no thread and none can be made; nothing is queued.
+ * Return: 0, or -EAGAIN: there is no thread and none can be made; nothing is queued, and @chain is as it was.
  */
 int bl_crew_submit(struct bl_work *chain);
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/* Threads of the storage lane where there are none to be had: pthread_create() is led through a gate. */
+#include "file/crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+#define SECOND 1000000000ULL
+
+/* While it is shut, creation takes long enough for others to come by, and fails. */
+static atomic_bool shut;
+static atomic_uint asked;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	int state = PTHREAD_CREATE_JOINABLE;
+
+	/* the crew's are detached, the test's own are not */
+	if (attr)
+		pthread_attr_getdetachstate(attr, &state);
+	if (state != PTHREAD_CREATE_DETACHED)
+		return __real_pthread_create(thread, attr, start, arg);
+	atomic_fetch_add(&asked, 1);
+	if (!atomic_load(&shut))
+		return __real_pthread_create(thread, attr, start, arg);
+	usleep(20000);
+	return EAGAIN;
+}
+
+struct piece {
+	struct bl_work work;
+	atomic_uint runs;
+};
+
+static void run(struct bl_work *work)
+{
+	atomic_fetch_add(&((struct piece *)work)->runs, 1);
+}
+
+static void chain(struct piece *pieces, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		pieces[i] = (struct piece){ .work.run = run };
+		pieces[i].work.next = i + 1 < nr ? &pieces[i + 1].work : NULL;
+	}
+}
+
+static void begin(bool without_threads)
+{
+	atomic_store(&shut, false);
+	check_eq(bl_crew_stop(10 * SECOND), 0);
+	check_eq(bl_crew_size(), 0);
+	atomic_store(&asked, 0);
+	atomic_store(&shut, without_threads);
+}
+
+/* Whether all of them ran, once each, in some seconds. */
+static bool all_ran(struct piece *pieces, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		for (int ms = 0; ms < 5000 && !atomic_load(&pieces[i].runs); ms++)
+			usleep(1000);
+		if (atomic_load(&pieces[i].runs) != 1)
+			return false;
+	}
+	return true;
+}
+
+static void work_is_done_by_threads_that_are_made_for_it(void)
+{
+	struct piece pieces[8];
+
+	begin(false);
+	chain(pieces, 8);
+	check_eq(bl_crew_submit(&pieces[0].work), 0);
+	check(all_ran(pieces, 8));
+	check(bl_crew_size() >= 1 && bl_crew_size() <= bl_crew_limit());
+}
+
+static void without_a_thread_the_chain_is_as_it_was(void)
+{
+	struct piece pieces[4];
+
+	begin(true);
+	chain(pieces, 4);
+	check_eq(bl_crew_submit(&pieces[0].work), -EAGAIN);
+	check_eq(atomic_load(&asked), 1);
+	for (int i = 0; i < 4; i++) {
+		check(pieces[i].work.next == (i < 3 ? &pieces[i + 1].work : NULL));
+		check(!bl_crew_withdraw(&pieces[i].work));
+		check_eq(atomic_load(&pieces[i].runs), 0);
+	}
+	check_eq(bl_crew_size(), 0);
+	/* and can be handed over again */
+	atomic_store(&shut, false);
+	check_eq(bl_crew_submit(&pieces[0].work), 0);
+	check(all_ran(pieces, 4));
+}
+
+static void *submit(void *arg)
+{
+	return (void *)(intptr_t)bl_crew_submit(arg);
+}
+
+/* Each is told so, or has its work done: none is left to the thread that another one fails to make. */
+static void submitters_that_get_no_thread_at_once_lose_no_work(void)
+{
+	struct piece pieces[4][2];
+	pthread_t threads[4];
+	void *ret[4];
+
+	begin(true);
+	for (int i = 0; i < 4; i++) {
+		chain(pieces[i], 2);
+		check_eq(pthread_create(&threads[i], NULL, submit, &pieces[i][0].work), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		check_eq(pthread_join(threads[i], &ret[i]), 0);
+	for (int i = 0; i < 4; i++)
+		check(ret[i] ? (intptr_t)ret[i] == -EAGAIN && !atomic_load(&pieces[i][0].runs) : all_ran(pieces[i], 2));
+}
+
+static void *withdraw(void *arg)
+{
+	struct piece *pieces = arg;
+
+	usleep(5000);
+	return bl_crew_withdraw(&pieces[1].work) ? arg : NULL;
+}
+
+/* As when a batch is cancelled by another thread than the one that submits it. */
+static void what_is_withdrawn_meanwhile_does_not_break_the_chain(void)
+{
+	struct piece pieces[3];
+	pthread_t thread;
+	void *taken;
+	int ret;
+
+	begin(true);
+	chain(pieces, 3);
+	check_eq(pthread_create(&thread, NULL, withdraw, pieces), 0);
+	ret = bl_crew_submit(&pieces[0].work);
+	check_eq(pthread_join(thread, &taken), 0);
+	check_eq(ret, -EAGAIN);
+	check(!taken);
+	check(pieces[0].work.next == &pieces[1].work && pieces[1].work.next == &pieces[2].work && !pieces[2].work.next);
+}
+
+static void hold(struct bl_work *work)
+{
+	run(work);
+	usleep(100000);
+}
+
+static void a_thread_that_is_there_does_what_no_other_can_be_made_for(void)
+{
+	struct piece first, more[3];
+
+	begin(false);
+	first = (struct piece){ .work.run = hold };
+	check_eq(bl_crew_submit(&first.work), 0);
+	check(all_ran(&first, 1));
+	atomic_store(&shut, true);
+	chain(more, 3);
+	check_eq(bl_crew_submit(&more[0].work), 0);
+	check(all_ran(more, 3));
+	check_eq(bl_crew_size(), 1);
+}
+
+static const struct tap_test tests[] = {
+	{"work is done by threads that are made for it", work_is_done_by_threads_that_are_made_for_it},
+	{"without a thread the chain is as it was", without_a_thread_the_chain_is_as_it_was},
+	{"submitters that get no thread at once lose no work", submitters_that_get_no_thread_at_once_lose_no_work},
+	{"what is withdrawn meanwhile does not break the chain", what_is_withdrawn_meanwhile_does_not_break_the_chain},
+	{"a thread that is there does what no other can be made for", a_thread_that_is_there_does_what_no_other_can_be_made_for},
+};
+
+TAP_MAIN(tests)
