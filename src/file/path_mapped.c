@@ -92,9 +92,11 @@ static int run(struct bl_io *io)
 		return ret;
 	/* whoever copies the same bytes next with a copy engine must have it wait for these */
 	bl_ce_wrote();
-	if (io->mem.flush && bl_flush(io->mem.pin))
-		return -EIO;
-	return ret;
+	if (!io->mem.flush || !bl_flush(io->mem.pin))
+		return ret;
+	/* nobody knows what of it the GPU's work will see */
+	io->done = before;
+	return -EIO;
 }
 
 static double score(const struct bl_io *io)
