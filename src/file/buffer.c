@@ -121,10 +121,12 @@ static void pin(struct bl_buffer *buffer)
 
 static void unpin(struct bl_buffer *buffer)
 {
-	bl_ctx_t ctx = bl_driver_ctx();
+	bl_ctx_t ctx;
 
 	if (!buffer->pin)
 		return;
+	/* open as long as there are pins; without one it would be opened for nothing here */
+	ctx = bl_driver_ctx();
 	bl_nvfs_forget(buffer->pin);
 	bl_fail_hush(1);
 	if (bl_unmap(ctx, buffer->pin, buffer->mapped, buffer->len))
