@@ -20,7 +20,7 @@
  * @refs:      its handle and every request under way; 0: not in use. The memory is never freed, see util/ref.h
  * @handle:    its number
  * @fd:        the caller's descriptor; it stays theirs
- * @direct_fd: the same file with O_DIRECT, ours; -1: not opened yet, other negative: the error by which there is none
+ * @direct_fd: the same file with O_DIRECT, ours; -1: not opened yet, other negative: the error by which there will be none
  * @cached_fd: the same file without O_DIRECT, ours; negative as @direct_fd
  * @flags:     of @fd, as fcntl(F_GETFL) gave them
  * @dev:       with @ino, which file it is

@@ -46,6 +46,12 @@ static int open_again(const struct bl_file *file, int own, int direct)
 	return ret;
 }
 
+/* What may be over when the next request comes. */
+static bool passes(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR;
+}
+
 /* -1 says that nobody tried yet, so the error that looks the same is given another name. */
 static int get_fd(struct bl_file *file, atomic_int *mine, atomic_int *other, int direct)
 {
@@ -55,6 +61,8 @@ static int get_fd(struct bl_file *file, atomic_int *mine, atomic_int *other, int
 	if (fd != -1)
 		return fd;
 	fresh = open_again(file, atomic_load_explicit(other, memory_order_acquire), direct);
+	if (passes(fresh))
+		return fresh;
 	if (fresh == -1)
 		fresh = -EACCES;
 	if (atomic_compare_exchange_strong(mine, &fd, fresh))
@@ -243,7 +251,7 @@ static size_t write_cached(struct bl_file *file, const char *buf, size_t len, of
 
 	if (fd >= 0)
 		return write_all(fd, buf, len, pos, err_p);
-	*err_p = fail(EINVAL,
+	*err_p = fail(passes(fd) ? -fd : EINVAL,
 		      "fd %d: write of 0x%zx at 0x%llx is no multiple of %u as O_DIRECT wants it, and the file cannot be "
 		      "opened without (%s)",
 		      file->fd, len, (long long)pos, file->align, strerror(-fd));

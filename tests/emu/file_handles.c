@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* What may be registered and what may be asked for, and the errors of all else. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -405,9 +407,43 @@ static void last_close(void)
 	child_run(closing, NULL, env);
 }
 
+/* The ends of an unaligned write need the file without O_DIRECT, which takes a descriptor more. */
+static void short_of_descriptors(const void *arg)
+{
+	struct rlimit limit, none;
+	struct memory memory;
+	struct tested tested;
+	char byte = 0;
+
+	world_enter();
+	memory_make(&memory, UNREGISTERED, SIZE);
+	memory_put(&memory, 100, "x", 1);
+	tested_make(&tested, "disk", O_RDWR | O_DIRECT);
+	tested_fill(&tested, SIZE, 3);
+	check_eq(cuFileRead(tested.handle, memory.base, 4096, 0, 4096), 4096);
+	check_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ 0, limit.rlim_max };
+	check_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	errno = 0;
+	check_eq(cuFileWrite(tested.handle, memory.base, 1, 5, 100), -1);
+	check_eq(errno, EMFILE);
+	check_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	check_eq(cuFileWrite(tested.handle, memory.base, 1, 5, 100), 1);
+	check_eq(pread(tested.plain, &byte, 1, 5), 1);
+	check_eq(byte, 'x');
+	tested_drop(&tested);
+	memory_drop(&memory);
+}
+
+static void descriptors_run_out(void)
+{
+	child_run(short_of_descriptors, NULL, NULL);
+}
+
 static const struct tap_test tests[] = {
 	{ "after_the_last_close_nothing_is_left", last_close },
 	{ "only_the_mapped_path_is_taken_where_a_range_is_found", ranges },
+	{ "a_lack_of_descriptors_ends_when_there_are_some_again", descriptors_run_out },
 	{ "only_files_and_block_devices_are_registered", descriptors },
 	{ "open_flags_that_cufile_refuses_are_refused", open_flags },
 	{ "a_descriptor_is_registered_once", twice },
