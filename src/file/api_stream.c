@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* cuFileReadAsync() and its relatives: converts; stream.c and stream_op.c do the work. */
+#define log_fmt(fmt) "file/stream: " fmt
 #include "driver.h"
 #include "error.h"
 #include "file.h"
 #include "stream.h"
+#include "util/log.h"
 
 static int submit(CUfileHandle_t fh, const struct bl_stream_args *like)
 {
@@ -11,13 +13,13 @@ static int submit(CUfileHandle_t fh, const struct bl_stream_args *like)
 	int ret;
 
 	if (!fh || !args.base || !args.size || !args.pos || !args.buf_off || !args.bytes)
-		return BL_CUFILE(CU_FILE_INVALID_VALUE);
+		return bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("file %p: an argument is missing"), fh);
 	ret = bl_driver_use();
 	if (ret)
 		return ret;
 	args.file = bl_file_get((uint64_t)(uintptr_t)fh, NULL);
 	if (!args.file)
-		return BL_CUFILE(CU_FILE_HANDLE_NOT_REGISTERED);
+		return bl_fail(-BL_CUFILE(CU_FILE_HANDLE_NOT_REGISTERED), log_fmt("file %p is not registered"), fh);
 	ret = bl_stream_submit(&args);
 	if (ret)
 		bl_file_put(args.file);

@@ -125,7 +125,7 @@ static int check_mount(int fd)
 	int ret = 0;
 
 	if (!mount)
-		return -ENOMEM;
+		return fail(ENOMEM, "fd %d: out of memory", fd);
 	if (!find_mount(mount_id(fd), mount))
 		log_info("fd %d: its mount is not known, and so not in the denylist", fd);
 	else if (bl_config_denies(BL_DENY_MOUNTS, mount->point))

@@ -37,7 +37,7 @@ static char around_page[2 << 16];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(bool) is_open;
 static long uses;
-static bool was_open;
+static _Atomic(bool) was_open;
 
 static struct closer {
 	void (*close)(void);
@@ -140,7 +140,7 @@ static int open_locked(void)
 	}
 	bl_stats_open(bl_file_config()->cufile_stats);
 	atomic_store_explicit(&is_open, true, memory_order_release);
-	was_open = true;
+	atomic_store(&was_open, true);
 	log_info("opened, core %s", bl_version());
 	return 0;
 }
@@ -202,7 +202,9 @@ int bl_driver_check(void)
 {
 	if (atomic_load(&is_open))
 		return is_child() ? refuse_child() : 0;
-	return BL_CUFILE(was_open ? CU_FILE_DRIVER_CLOSING : CU_FILE_DRIVER_NOT_INITIALIZED);
+	if (atomic_load(&was_open))
+		return bl_fail_quiet(-BL_CUFILE(CU_FILE_DRIVER_CLOSING), log_fmt("it has been closed"));
+	return bl_fail_quiet(-BL_CUFILE(CU_FILE_DRIVER_NOT_INITIALIZED), log_fmt("it is not open"));
 }
 
 int bl_driver_close(void)

@@ -167,7 +167,8 @@ int bl_mem_get(void *base, int64_t off, size_t len, struct bl_mem *mem)
 	int ret;
 
 	if (va < (uintptr_t)base || va + len < va)
-		return BL_CUFILE(CU_FILE_INVALID_MAPPING_RANGE);
+		return bl_fail(-BL_CUFILE(CU_FILE_INVALID_MAPPING_RANGE),
+			       log_fmt("base %p off 0x%" PRIx64 " len 0x%zx: beyond all addresses"), base, (uint64_t)off, len);
 	buffer = bl_range_find((uintptr_t)base, va, len, &ret);
 	if (buffer)
 		return of_buffer(buffer, va, len, mem);

@@ -4,6 +4,7 @@
  * order between them. The blocks are this process' own until they are exported, and then those of the file: the first
  * keep what was counted in them, and both are summed up.
  */
+#define log_fmt(fmt) "file/stats: " fmt
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "error.h"
 #include "stats_export.h"
 #include "util/clock.h"
+#include "util/log.h"
 
 static struct bl_stats_block own_blocks[BL_STATS_BLOCKS];
 static _Atomic(struct bl_stats_block *) blocks = own_blocks;
@@ -201,11 +203,6 @@ static void stop_locked(void)
 		counted_ns += bl_now_ns() - since_ns;
 }
 
-static int invalid(void)
-{
-	return BL_CUFILE(CU_FILE_INVALID_VALUE);
-}
-
 void bl_stats_open(unsigned int wanted)
 {
 	if (wanted) {
@@ -227,7 +224,7 @@ int bl_stats_set_level(int wanted)
 	bool open;
 
 	if (wanted < 0 || wanted > 3)
-		return invalid();
+		return bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("level %d: not 0 to 3"), wanted);
 	open = bl_driver_lock();
 	atomic_store(&level, wanted);
 	settle(open);
@@ -243,14 +240,14 @@ int bl_stats_level(void)
 static int change(void (*what)(void))
 {
 	bool open = bl_driver_lock();
-	int ret = atomic_load(&level) ? 0 : invalid();
+	bool counts = atomic_load(&level);
 
-	if (!ret) {
+	if (counts) {
 		what();
 		settle(open);
 	}
 	bl_driver_unlock();
-	return ret;
+	return counts ? 0 : bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("nothing is counted at level 0"));
 }
 
 int bl_stats_start(void)

@@ -440,6 +440,46 @@ static void descriptors_run_out(void)
 	child_run(short_of_descriptors, NULL, NULL);
 }
 
+/* What a call says of itself, and not what was said of the one before. */
+static void reasons(void)
+{
+	CUfileBatchHandle_t batch;
+	CUfileIOEvents_t event;
+	unsigned int nr = 1;
+	size_t size = 1;
+	ssize_t bytes;
+	off_t off = 0;
+	char byte;
+
+	check_eq(cuFileBatchIOSetUp(NULL, 1).err, CU_FILE_INVALID_VALUE);
+	check_has(bl_last_error(NULL), "set up: no place");
+	check_eq(cuFileBatchIOSetUp(&batch, 1).err, CU_FILE_SUCCESS);
+	check_eq(cuFileBatchIOSubmit(batch, 1, NULL, 0).err, CU_FILE_INVALID_VALUE);
+	check_has(bl_last_error(NULL), "submit: entries at");
+	check_eq(cuFileBatchIOGetStatus(batch, 2, &nr, &event, NULL).err, CU_FILE_INVALID_VALUE);
+	check_has(bl_last_error(NULL), "at least 2 of 1");
+	cuFileBatchIODestroy(batch);
+	check_eq(cuFileReadAsync(NULL, &byte, &size, &off, &off, &bytes, NULL).err, CU_FILE_INVALID_VALUE);
+	check_has(bl_last_error(NULL), "an argument is missing");
+	check_eq(cuFileReadAsync(&byte, &byte, &size, &off, &off, &bytes, NULL).err, CU_FILE_HANDLE_NOT_REGISTERED);
+	check_has(bl_last_error(NULL), "is not registered");
+	check_eq(cuFileSetStatsLevel(4).err, CU_FILE_INVALID_VALUE);
+	check_has(bl_last_error(NULL), "level 4");
+	check_eq(cuFileStatsStart().err, CU_FILE_INVALID_VALUE);
+	check_has(bl_last_error(NULL), "level 0");
+}
+
+static void closed_driver(void)
+{
+	char byte;
+
+	check_eq(cuFileDriverOpen().err, CU_FILE_SUCCESS);
+	while (cuFileUseCount())
+		check_eq(cuFileDriverClose().err, CU_FILE_SUCCESS);
+	check_eq(cuFileBufDeregister(&byte).err, CU_FILE_DRIVER_CLOSING);
+	check_has(bl_last_error(NULL), "has been closed");
+}
+
 static const struct tap_test tests[] = {
 	{ "after_the_last_close_nothing_is_left", last_close },
 	{ "only_the_mapped_path_is_taken_where_a_range_is_found", ranges },
@@ -455,6 +495,8 @@ static const struct tap_test tests[] = {
 	{ "memory_of_several_allocations_is_one_range", several_allocations },
 	{ "many_ranges_are_told_apart", many_ranges },
 	{ "vectors_are_filled_in_turn", vectors },
+	{ "a_refusal_says_why", reasons },
+	{ "a_closed_driver_says_so", closed_driver },
 };
 
 TAP_MAIN(tests)
