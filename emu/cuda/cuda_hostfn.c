@@ -46,7 +46,7 @@ static CUresult submit(struct emu_ctx *ctx, CUstream stream, struct host_call li
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*call = like;
 	call->ctx = ctx;
-	return emu_submit(ctx, stream, run_host_call, call);
+	return emu_submit_host(ctx, stream, run_host_call, call);
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, void (*fn)(void *), void *arg)

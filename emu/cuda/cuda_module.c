@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "api.h"
 #include "capture.h"
@@ -12,6 +13,9 @@
 
 #define MAX_BLOCK_THREADS 1024U
 #define MAX_SHARED	  49152U
+
+/* How often the end of running kernels is looked for. */
+#define LOOK_US 20
 
 /**
  * struct emu_function - an entry of a loaded module
@@ -64,7 +68,8 @@ CUresult cuModuleLoadData(CUmodule *module_p, const void *image)
 	if (!emu_kernel_known(image))
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	/* seen on an H200: 996 ms beside a kernel of one second, in a non-blocking stream, and of a single block too */
-	emu_drain(ctx);
+	while (atomic_load(&ctx->kernels))
+		usleep(LOOK_US);
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -213,6 +218,7 @@ static void run_launch(void *arg)
 		atomic_store(&launch->ctx->sticky, (CUresult)err);
 		return;
 	}
+	atomic_fetch_add(&launch->ctx->kernels, 1);
 	wait_for_device();
 	emu_lock();
 	ok = launch->kernel->check(launch->params);
@@ -221,6 +227,7 @@ static void run_launch(void *arg)
 		atomic_store(&launch->ctx->sticky, CUDA_ERROR_ILLEGAL_ADDRESS);
 	else if (emu_kernel_run(launch->kernel, &launch->grid, launch->params))
 		atomic_store(&launch->ctx->sticky, CUDA_ERROR_LAUNCH_FAILED);
+	atomic_fetch_sub(&launch->ctx->kernels, 1);
 }
 
 static int dims_ok(const unsigned int *grid, const unsigned int *block, unsigned int shared)

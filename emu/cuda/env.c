@@ -107,6 +107,7 @@ static void env_read(void)
 	env.dmabuf = (int)get_number("BARLANE_EMU_DMABUF", 1, 0, 1);
 	env.card = (enum emu_card_use)get_number("BARLANE_EMU_CARD", EMU_CARD_IF_THERE, EMU_CARD_NEVER,
 						 EMU_CARD_ALWAYS);
+	env.channels = (unsigned int)get_number("BARLANE_EMU_CHANNELS", 0, 0, 1024);
 	env.async_us = (unsigned int)get_number("BARLANE_EMU_ASYNC_US", 0, 0, 10000000);
 }
 

@@ -40,6 +40,7 @@ enum emu_card_use {
  * @blob:         layout of the IPC handle
  * @dmabuf:       devices make dma-bufs
  * @card:         whether a card in the machine is used
+ * @channels:     hardware channels that streams share, 0: each has its own
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -52,6 +53,7 @@ struct emu_env {
 	enum emu_blob blob;
 	int dmabuf;
 	enum emu_card_use card;
+	unsigned int channels;
 	unsigned int async_us;
 };
 

@@ -64,6 +64,14 @@ static void wait_for_deps(struct emu_op *op)
 		emu_op_wait(op->deps[i]);
 }
 
+/* What it waits for, and its turn in the channel. */
+static void wait_for_turn(struct emu_op *op)
+{
+	wait_for_deps(op);
+	while (!emu_channel_free(op))
+		pthread_cond_wait(&changed, &queue_lock);
+}
+
 static void op_complete(struct emu_op *op)
 {
 	op->done = 1;
@@ -80,7 +88,8 @@ static void run_one(struct emu_stream *stream)
 	struct emu_op *op = stream->head;
 	unsigned int delay = emu_env()->async_us;
 
-	wait_for_deps(op);
+	wait_for_turn(op);
+	stream->running = op;
 	stream->head = op->next;
 	if (!stream->head)
 		stream->tail = NULL;
@@ -91,6 +100,7 @@ static void run_one(struct emu_stream *stream)
 		op->run(op->arg);
 	free(op->arg);
 	emu_queue_lock();
+	stream->running = NULL;
 	op_complete(op);
 	emu_op_put(op);
 }
@@ -166,11 +176,14 @@ static int collect_deps(struct emu_op *op, struct emu_stream *stream)
 /* New op that is the last of its stream from now on, with a reference for the caller. */
 static struct emu_op *op_new(struct emu_stream *stream)
 {
+	static uint64_t last_seq;
 	struct emu_op *op = calloc(1, sizeof(*op));
 
 	if (!op)
 		return NULL;
 	op->refs = 1;
+	op->stream = stream;
+	op->seq = ++last_seq;
 	if (collect_deps(op, stream)) {
 		free(op);
 		return NULL;
@@ -180,7 +193,7 @@ static struct emu_op *op_new(struct emu_stream *stream)
 	return op;
 }
 
-static CUresult submit_locked(struct emu_stream *stream, void (*run)(void *arg), void **arg)
+static CUresult submit_locked(struct emu_stream *stream, void (*run)(void *arg), void **arg, int host)
 {
 	CUresult ret;
 	struct emu_op *op;
@@ -198,6 +211,7 @@ static CUresult submit_locked(struct emu_stream *stream, void (*run)(void *arg),
 	if (!op)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	op->run = run;
+	op->host = host;
 	op->arg = *arg;
 	*arg = NULL;
 	if (stream->tail)
@@ -219,7 +233,7 @@ CUresult emu_stream_add_wait(struct emu_stream *stream, struct emu_op *dep)
 
 	if (dep->done)
 		return CUDA_SUCCESS;
-	ret = submit_locked(stream, NULL, &none);
+	ret = submit_locked(stream, NULL, &none, 0);
 	if (ret)
 		return ret;
 	op = stream->tail;
@@ -231,15 +245,25 @@ CUresult emu_stream_add_wait(struct emu_stream *stream, struct emu_op *dep)
 	return CUDA_SUCCESS;
 }
 
-CUresult emu_submit(struct emu_ctx *ctx, CUstream handle, void (*run)(void *arg), void *arg)
+static CUresult submit(struct emu_ctx *ctx, CUstream handle, void (*run)(void *arg), void *arg, int host)
 {
 	CUresult ret;
 
 	emu_queue_lock();
-	ret = submit_locked(emu_stream_find(ctx, handle), run, &arg);
+	ret = submit_locked(emu_stream_find(ctx, handle), run, &arg, host);
 	emu_queue_unlock();
 	free(arg);
 	return ret;
+}
+
+CUresult emu_submit(struct emu_ctx *ctx, CUstream handle, void (*run)(void *arg), void *arg)
+{
+	return submit(ctx, handle, run, arg, 0);
+}
+
+CUresult emu_submit_host(struct emu_ctx *ctx, CUstream handle, void (*run)(void *arg), void *arg)
+{
+	return submit(ctx, handle, run, arg, 1);
 }
 
 CUresult emu_submit_mark(struct emu_ctx *ctx, CUstream handle, struct emu_op **op_p)
@@ -250,7 +274,7 @@ CUresult emu_submit_mark(struct emu_ctx *ctx, CUstream handle, struct emu_op **o
 
 	emu_queue_lock();
 	stream = emu_stream_find(ctx, handle);
-	ret = submit_locked(stream, NULL, &none);
+	ret = submit_locked(stream, NULL, &none, 0);
 	if (!ret)
 		*op_p = stream->capture.status == EMU_CAPTURE_ACTIVE ? NULL : emu_op_get(stream->last);
 	emu_queue_unlock();
@@ -277,7 +301,8 @@ CUresult emu_begin(struct emu_ctx *ctx, struct emu_op **op_p)
 void emu_perform(struct emu_op *op, void (*run)(void *arg), void *arg)
 {
 	emu_queue_lock();
-	wait_for_deps(op);
+	op->run = run;
+	wait_for_turn(op);
 	emu_queue_unlock();
 	run(arg);
 	emu_queue_lock();

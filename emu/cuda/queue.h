@@ -22,6 +22,11 @@
  * @done:    it has run
  * @done_ns: when
  * @next:    queue of the stream
+ * @stream:  where it was submitted
+ * @seq:     counts all ops up
+ * @host:    a function of the program's: it is in no channel, nor is what waits for it
+ * @looked:  the last look, see channel.c, at which it was ...
+ * @issued:  ... in its channel or not
  * @nr_deps: entries of @deps
  * @deps:    what must be done before, with a reference each
  * @run:     the work, or NULL for a mark
@@ -32,6 +37,11 @@ struct emu_op {
 	int done;
 	uint64_t done_ns;
 	struct emu_op *next;
+	struct emu_stream *stream;
+	uint64_t seq;
+	int host;
+	uint64_t looked;
+	int issued;
 	unsigned int nr_deps;
 	struct emu_op **deps;
 	void (*run)(void *arg);
@@ -50,6 +60,7 @@ enum emu_capture_status { EMU_CAPTURE_NONE, EMU_CAPTURE_ACTIVE, EMU_CAPTURE_INVA
  * @id:      number that no other stream ever gets
  * @kind:    how it relates to the default stream
  * @owner:   thread whose per-thread default stream it is, or 0
+ * @running: op that its thread is at
  * @head:    first queued op
  * @tail:    last queued op
  * @last:    last op submitted, with a reference; NULL before the first
@@ -63,6 +74,7 @@ struct emu_stream {
 	uint64_t id;
 	enum emu_stream_kind kind;
 	pid_t owner;
+	struct emu_op *running;
 	struct emu_op *head;
 	struct emu_op *tail;
 	struct emu_op *last;
@@ -114,6 +126,12 @@ void emu_stream_close(struct emu_stream *stream);
  * Return: CUDA_SUCCESS, or why not.
  */
 CUresult emu_submit(struct emu_ctx *ctx, CUstream handle, void (*run)(void *arg), void *arg);
+
+/* As emu_submit(), for a function of the program's. */
+CUresult emu_submit_host(struct emu_ctx *ctx, CUstream handle, void (*run)(void *arg), void *arg);
+
+/* Whether nothing stands in front of an op in the channel that its stream shares with others; queue lock held. */
+int emu_channel_free(struct emu_op *op);
 
 /* Let the next op of a stream wait for @op as well; queue lock held. */
 CUresult emu_stream_add_wait(struct emu_stream *stream, struct emu_op *op);

@@ -31,6 +31,7 @@ enum {
  * @gpu:     its GPU
  * @alive:   0 after destruction; a primary context comes to life again
  * @sticky:  error that a kernel left behind: every later call gives it
+ * @kernels: that are running
  * @primary: whether it is the GPU's primary context
  * @retains: primary: holders
  * @heap:    what cuMemAlloc takes from
@@ -40,6 +41,7 @@ struct emu_ctx {
 	struct emu_gpu *gpu;
 	atomic_int alive;
 	atomic_int sticky;
+	atomic_int kernels;
 	int primary;
 	int retains;
 	struct emu_heap heap;

@@ -122,6 +122,57 @@ static void streams_release_each_other(void)
 	check_eq(seen, 9);
 }
 
+static void stopped_work(void *arg)
+{
+	while (!atomic_load((atomic_int *)arg))
+		usleep(100);
+}
+
+/* Work behind a wait is in the channel, and all that is submitted to it later waits for it. */
+static void wait_in_channel(const void *arg)
+{
+	CUstream first = new_stream(), second;
+	int shared = *(const int *)arg;
+
+	check_eq(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	check_eq(cuStreamWaitValue32_v2(first, word(0), 1, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS);
+	check_eq(cuMemsetD8Async(device, 9, 1, first), CUDA_SUCCESS);
+	check_eq(cuMemsetD8Async(device + 1, 8, 1, second), CUDA_SUCCESS);
+	usleep(50000);
+	check_eq(cuStreamQuery(second), shared ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+	atomic_store(&words[0], 1);
+	end(first);
+	end(second);
+}
+
+/* CUDA keeps what waits for a function of the program's to itself. */
+static void function_outside_channel(const void *arg)
+{
+	CUstream first = new_stream(), second;
+	atomic_int open = 0;
+
+	check_eq(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	check_eq(cuLaunchHostFunc(first, stopped_work, &open), CUDA_SUCCESS);
+	check_eq(cuMemsetD8Async(device, 9, 1, first), CUDA_SUCCESS);
+	check_eq(cuMemsetD8Async(device + 1, 8, 1, second), CUDA_SUCCESS);
+	check_eq(cuStreamSynchronize(second), CUDA_SUCCESS);
+	check_eq(cuStreamQuery(first), CUDA_ERROR_NOT_READY);
+	atomic_store(&open, 1);
+	end(first);
+	end(second);
+}
+
+static void streams_share_channels(void)
+{
+	static const char *const one[] = { "BARLANE_EMU_CHANNELS", "1", NULL };
+	static const char *const each[] = { "BARLANE_EMU_CHANNELS", "0", NULL };
+	static const int yes = 1, no = 0;
+
+	child_run(wait_in_channel, &yes, one);
+	child_run(wait_in_channel, &no, each);
+	child_run(function_outside_channel, NULL, one);
+}
+
 static void waits_end_with_the_context(void)
 {
 	CUcontext other;
@@ -264,8 +315,10 @@ static void versions(void)
 	check(fn == (void *)cuStreamGetCtx);
 }
 
+/* Those in children come first: a child of a process that uses CUDA has none. */
 static const struct tap_test tests[] = {
 	{ "calling_cuda_in_a_host_function_is_refused_and_counted", calling_cuda_is_a_violation },
+	{ "work_behind_a_wait_stops_other_streams_of_its_channel", streams_share_channels },
 	{ "words_that_are_not_there_or_not_aligned_are_refused", bad_arguments },
 	{ "a_stream_waits_until_the_comparison_holds", comparisons },
 	{ "words_of_64_bits_are_compared_whole", wide_words },
