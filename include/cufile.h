@@ -594,7 +594,8 @@ void cuFileBatchIODestroy(CUfileBatchHandle_t batch_idp);
  * Values are read through the pointers when the stream gets there, unless flags of the stream fix them. All pointers
  * stay valid until then. Cannot be captured in a graph.
  * Return: CU_FILE_SUCCESS; CU_FILE_INVALID_VALUE (null), CU_FILE_HANDLE_NOT_REGISTERED, CU_FILE_ASYNC_NOT_SUPPORTED
- * (no CUDA; a capture is under way), CU_FILE_CUDA_DRIVER_ERROR, CU_FILE_NOMEM_ERROR.
+ * (no CUDA; a capture is under way), CU_FILE_CUDA_DRIVER_ERROR, CU_FILE_NOMEM_ERROR, CU_FILE_IO_ERROR (other operations
+ * use all pinned memory, and none has ended in time).
  */
 CUfileError_t cuFileReadAsync(CUfileHandle_t fh, void *bufPtr_base, size_t *size_p, off_t *file_offset_p,
 			      off_t *bufPtr_offset_p, ssize_t *bytes_read_p, CUstream stream);
@@ -619,6 +620,7 @@ CUfileError_t cuFileWriteAsync(CUfileHandle_t fh, void *bufPtr_base, size_t *siz
  * @stream: stream
  * @flags:  CU_FILE_STREAM_*
  *
+ * Unless the flags fix all values it may load a kernel, for which CUDA waits until kernels that run have ended.
  * Return: CU_FILE_SUCCESS; CU_FILE_INVALID_VALUE (unknown flags, registered already), CU_FILE_NOMEM_ERROR.
  */
 CUfileError_t cuFileStreamRegister(CUstream stream, unsigned int flags);

@@ -203,6 +203,33 @@ int bl_buffer_add(const void *base, size_t len, int flags)
 	return ret;
 }
 
+bool bl_buffer_lend(struct bl_mem *mem)
+{
+	struct bl_buffer *buffer = take_unused();
+
+	if (!buffer)
+		return false;
+	buffer->base = mem->va;
+	buffer->len = mem->len;
+	buffer->kind = mem->kind;
+	buffer->ordinal = mem->ordinal;
+	buffer->pin = 0;
+	bl_mem_target_copy(&buffer->target, mem->target);
+	pin(buffer);
+	if (!buffer->pin) {
+		give_unused(buffer);
+		return false;
+	}
+	atomic_store_explicit(&buffer->refs, 1, memory_order_release);
+	mem->buffer = buffer;
+	mem->pin = buffer->pin;
+	mem->pin_off = buffer->pin_off;
+	mem->mapped = buffer->mapped;
+	mem->flush = buffer->flush;
+	mem->target = &buffer->target;
+	return true;
+}
+
 void bl_buffer_put(struct bl_buffer *buffer)
 {
 	if (!bl_ref_put(&buffer->refs))

@@ -56,6 +56,14 @@ int bl_buffer_remove(const void *base);
 /* All of them, as the last cuFileDriverClose() does, and the pinned memory that requests were staged in. */
 void bl_buffer_remove_all(void);
 
+/**
+ * bl_buffer_lend() - Pin and map GPU memory for one request
+ * @mem: memory of no registered range, from bl_mem_get(); becomes that of a buffer which nobody else finds
+ *
+ * Undone by bl_mem_put(). May be refused, as a registration may: @mem is as it was then. Return: whether it is mapped.
+ */
+bool bl_buffer_lend(struct bl_mem *mem);
+
 void bl_buffer_put(struct bl_buffer *buffer);
 
 /* Forget all that was inherited, in a child that starts anew. */

@@ -13,6 +13,7 @@
 
 #include "buffer.h"
 #include "config_load.h"
+#include "crew.h"
 #include "driver_ctx.h"
 #include "error.h"
 #include "file.h"
@@ -22,6 +23,9 @@
 
 #define OWNER	    0x66696c65U
 #define MAX_CLOSERS 8
+
+/* How long the last close waits for threads that are busy; those leave when they are done. */
+#define CREW_NS 5000000000ULL
 
 /*
  * A word that the kernel wipes in children tells parent from child, however the child was made. Before the first open
@@ -145,12 +149,15 @@ static int open_locked(void)
 	return 0;
 }
 
-static void close_locked(void)
+static void close_locked(bool at_exit)
 {
 	uses = 0;
 	atomic_store_explicit(&is_open, false, memory_order_release);
 	bl_file_remove_all();
 	bl_buffer_remove_all();
+	/* threads may be in the middle of anything when the process ends */
+	if (!at_exit && bl_crew_stop(CREW_NS))
+		log_warn("close: requests are still under way");
 	pthread_mutex_lock(&closers_lock);
 	for (int i = nr_closers - 1; i >= 0; i--)
 		closers[i].close();
@@ -219,7 +226,7 @@ int bl_driver_close(void)
 	else if (uses > 1)
 		uses--;
 	else
-		close_locked();
+		close_locked(false);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -268,7 +275,7 @@ static __attribute__((destructor)) void unload(void)
 	if (is_child())
 		return;
 	if (atomic_load(&is_open) && !pthread_mutex_trylock(&lock)) {
-		close_locked();
+		close_locked(true);
 		pthread_mutex_unlock(&lock);
 	}
 	bl_driver_ctx_close();

@@ -20,7 +20,7 @@ static __attribute__((noinline, cold)) int refuse_mode(const struct bl_file *fil
 	return bl_fail(-BL_CUFILE(CU_FILE_INVALID_FILE_OPEN_FLAG), log_fmt("fd %d: opened for writing only"), file->fd);
 }
 
-static int check(const struct bl_file *file, const void *base, size_t len, off_t pos, off_t buf_off, bool write)
+int bl_io_check(const struct bl_file *file, const void *base, size_t len, off_t pos, off_t buf_off, bool write)
 {
 	if (!base)
 		return fail(EINVAL, "no buffer");
@@ -46,7 +46,7 @@ static ssize_t run(struct bl_io *io, void *base, off_t buf_off, uint64_t start)
 	return io->done ? (ssize_t)io->done : ret;
 }
 
-static void count(struct bl_io *io, ssize_t result)
+static void count(const struct bl_io *io, ssize_t result)
 {
 	struct bl_file_counts *counts = &io->file->counts[io->path];
 
@@ -56,11 +56,18 @@ static void count(struct bl_io *io, ssize_t result)
 	atomic_fetch_add_explicit(&counts->bytes[io->write], (uint64_t)result, memory_order_relaxed);
 }
 
+void bl_io_count(const struct bl_io *io, ssize_t result, uint64_t ns)
+{
+	count(io, result);
+	bl_stats_io(io->path, io->write, result, ns, io->mem.ordinal, ((size_t)io->pos | io->len) % 4096);
+}
+
 static ssize_t carry_out(struct bl_io *io, void *base, off_t buf_off, uint64_t start)
 {
-	ssize_t ret = check(io->file, base, io->len, io->pos, buf_off, io->write);
+	ssize_t ret = bl_io_check(io->file, base, io->len, io->pos, buf_off, io->write);
 
 	io->done = 0;
+	io->by_cpu = false;
 	io->path = BL_PATH_PLAIN;
 	io->mem.ordinal = -1;
 	if (ret || !io->len)

@@ -27,6 +27,8 @@ struct bl_file;
  * @write:  memory to file
  * @done:   bytes moved so far
  * @deadline_ns: CLOCK_MONOTONIC, after which it is given up
+ * @by_cpu: a stream waits for this request, and may share its channel with any other: no call of CUDA, only stores through
+ *          the mapping
  * @direct: the file is read and written past the page cache
  * @path:   who moved the last byte
  */
@@ -38,6 +40,7 @@ struct bl_io {
 	bool write;
 	size_t done;
 	uint64_t deadline_ns;
+	bool by_cpu;
 	bool direct;
 	enum bl_path path;
 };
@@ -60,6 +63,12 @@ ssize_t bl_io_run(struct bl_file *file, void *base, size_t len, off_t pos, off_t
 /* As bl_io_run() without counting it in the statistics of calls, for batches, which count their own; @path_p: who served. */
 ssize_t bl_io_run_quiet(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, bool write,
 			enum bl_path *path_p);
+
+/* Whether a request is one: arguments, and the mode that the file was opened in. 0, or the negative error with the reason. */
+int bl_io_check(const struct bl_file *file, const void *base, size_t len, off_t pos, off_t buf_off, bool write);
+
+/* Count a request that has ended: its @file, @path, @write, @len, @pos and the GPU of @mem; @ns: how long it took. */
+void bl_io_count(const struct bl_io *io, ssize_t result, uint64_t ns);
 
 /* Let the paths have their turn, choose.c. 0: all that there is was moved; else the error that ended it. */
 int bl_io_dispatch(struct bl_io *io);

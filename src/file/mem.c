@@ -185,6 +185,29 @@ void bl_mem_put(struct bl_mem *mem)
 		bl_buffer_put(mem->buffer);
 }
 
+void bl_mem_part(const struct bl_mem *mem, size_t off, size_t len, struct bl_mem *part)
+{
+	part->kind = mem->kind;
+	part->va = mem->va + off;
+	part->len = len;
+	part->buffer = mem->buffer;
+	part->pin = mem->pin;
+	part->pin_off = mem->pin_off + off;
+	part->mapped = mem->mapped ? (char *)mem->mapped + off : NULL;
+	part->flush = mem->flush;
+	part->target = mem->target;
+	part->ordinal = mem->ordinal;
+}
+
+int bl_mem_store(const struct bl_mem *mem, size_t off, const void *host, size_t len)
+{
+	if (!mem->mapped || bl_copy_to(mem->pin, (char *)mem->mapped + off, host, len))
+		return fail(EIO, "va 0x%" PRIx64 ": not mapped any more", mem->va + off);
+	/* whoever copies the same bytes next with a copy engine must have it wait for these */
+	bl_ce_wrote();
+	return mem->flush && bl_flush(mem->pin) ? -EIO : 0;
+}
+
 /* The last resort, when there is no pinned memory for a channel: it waits for what the legacy stream waits for. */
 static int copy_plainly(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
 {

@@ -74,6 +74,12 @@ int bl_mem_query(uint64_t va, size_t len, struct bl_mem *mem);
 /* A struct that others may be looking at is copied member by member: two of them are atomic. */
 void bl_mem_target_copy(struct bl_ce_target *to, const struct bl_ce_target *from);
 
+/* A part of a range, which shares what it holds and is not to be given to bl_mem_put(). */
+void bl_mem_part(const struct bl_mem *mem, size_t off, size_t len, struct bl_mem *part);
+
+/* Host memory to the range by the CPU, which must have it mapped; complete on return. 0 or -EIO. */
+int bl_mem_store(const struct bl_mem *mem, size_t off, const void *host, size_t len);
+
 /*
  * The bytes of a request to or from host memory with CUDA, complete on return; host memory of any kind. @off: from mem->va.
  * 0, or the error of the copy.

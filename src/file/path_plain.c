@@ -51,7 +51,9 @@ static int read_piece(struct bl_io *io, char *pages, bool *end_p)
 
 	got = bl_fio_read_any(io->file, pages, len, io->pos + (off_t)io->done, &skip, &err);
 	*end_p = got < len;
-	if (got)
+	if (got && io->by_cpu && io->mem.target)
+		ret = bl_mem_store(&io->mem, io->done, pages + skip, got);
+	else if (got)
 		ret = bl_mem_copy(&io->mem, io->done, pages + skip, got, BL_COPY_TO);
 	if (ret)
 		return ret;

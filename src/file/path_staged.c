@@ -17,6 +17,8 @@
 
 static const char *usable(const struct bl_io *io)
 {
+	if (io->by_cpu)
+		return "a stream waits for the request, and the copy engine may wait for that stream";
 	return io->mem.target ? NULL : "the file system reads and writes host memory itself";
 }
 

@@ -7,13 +7,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bounce.h"
 #include "config.h"
+#include "driver.h"
 #include "error.h"
 #include "util/log.h"
 
 #define ALL_FLAGS                                                                                                      \
 	(CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE |         \
 	 CU_FILE_STREAM_PAGE_ALIGNED_INPUTS)
+
+#define ALL_FIXED                                                                                                      \
+	(CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE)
 
 /* CU_STREAM_PER_THREAD: another stream in each thread. */
 #define PER_THREAD ((CUstream)2)
@@ -29,11 +34,16 @@ static void forget(void)
 	bl_stream_ops_forget();
 	bl_stream_watch_forget();
 	bl_words_forget();
+	bl_bounce_forget();
+	bl_stream_kernel_forget();
 }
 
 static void set_up(void)
 {
 	pthread_atfork(NULL, NULL, forget);
+	/* without it the memory stays until the process ends */
+	if (bl_driver_at_close(bl_bounce_close, NULL))
+		log_warn("pinned memory of streams stays when the driver is closed");
 }
 
 static int no_async(const char *why)
@@ -162,7 +172,7 @@ static struct bl_stream *make(const struct bl_cuda *cuda, CUstream handle, CUcon
 	stream->context = context;
 	stream->id = id;
 	pthread_mutex_init(&stream->submit, NULL);
-	if (cuda->cuStreamWaitValue32 && !bl_file_config()->stream_memops_bypass)
+	if (cuda->cuStreamWaitValue32 && cuda->cuStreamWriteValue32 && !bl_file_config()->stream_memops_bypass)
 		bl_words_get(cuda, stream);
 	return stream;
 }
@@ -251,6 +261,9 @@ int bl_stream_register(CUstream handle, unsigned int flags)
 	ret = bl_stream_get(cuda, handle, context, &stream);
 	if (!ret)
 		ret = mark_registered(stream, flags);
+	/* to load it now keeps the first operation from waiting for kernels that run by then */
+	if (!ret && (flags & ALL_FIXED) != ALL_FIXED && stream->word)
+		bl_stream_kernel(cuda, context);
 	bl_stream_leave(cuda);
 	return ret;
 }

@@ -2,16 +2,18 @@
 /*
  * stream.h - reads and writes in the order of a CUDA stream
  *
- * An operation is two things in the stream: a host function that only rings (it hands the operation to the crew), and a
- * wait for a word in pinned memory, which is counted up when the operation has ended. So neither the thread that
- * submits nor the one that calls host functions ever waits for a file. Where the driver has no waits for words, or the
- * configuration says stream_memops_bypass, the second is a host function that waits.
+ * While a stream waits for this library, nobody may depend on work in another stream of its context: streams share the
+ * GPU's channels, each in order, and dependencies by words in memory are invisible to CUDA. So all work of an operation on
+ * the GPU goes into the program's stream; threads of the crew do file I/O, to and from pinned memory, or to the GPU's
+ * mapping, and call CUDA for nothing. Host functions of the stream hand the operation to them, and the stream waits for
+ * words in pinned memory which they count up. So neither the thread that submits nor the one that calls host functions ever
+ * waits for a file. stream_op.h has the ways that an operation can take.
  *
- * Each stream has one word. It only grows, so a wait that the GPU looks at late is satisfied all the same, and the word
- * can be another stream's by then.
+ * Each stream has two words: one that it waits for, and one that it counts up when it is past an operation. They only
+ * grow, so a wait that the GPU looks at late is satisfied all the same, and a word can be another stream's by then.
  *
- * Locks: a stream's @submit, held while the two are put on the stream. Each file has one for its lists; they are held for
- * a moment, never across a call of CUDA, and not within each other.
+ * Locks: a stream's @submit, held while an operation is put on the stream. Each file has one for its lists, each operation
+ * one for its progress; they are held for a moment, never across a call of CUDA, and not within each other.
  */
 #ifndef BL_FILE_STREAM_H
 #define BL_FILE_STREAM_H
@@ -22,10 +24,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "crew.h"
 #include "gpu/cuda.h"
 
 struct bl_file;
+struct bl_stream_op;
 struct bl_words;
 
 /**
@@ -39,8 +41,10 @@ struct bl_words;
  * @registered: cuFileStreamRegister() was called
  * @listed:  it can be found
  * @words:   where @word is from
- * @word:    counts operations that have ended; written with release. NULL: host functions wait
+ * @word:    counts steps of operations that have ended; written with release. NULL: host functions wait
+ * @back:    written by the stream: @seq of the last operation that it is past
  * @device:  address of @word for the GPU
+ * @back_device: address of @back for the GPU
  * @wait_flags: of waits for it
  * @seq:     what @word is when the last operation that was submitted has ended
  * @submit:  held while an operation is put on the stream, so that those of two threads do not mix; guards @seq
@@ -56,7 +60,9 @@ struct bl_stream {
 	bool listed;
 	struct bl_words *words;
 	_Atomic(uint32_t) *word;
+	_Atomic(uint32_t) *back;
 	CUdeviceptr device;
+	CUdeviceptr back_device;
 	unsigned int wait_flags;
 	uint32_t seq;
 	pthread_mutex_t submit;
@@ -84,58 +90,13 @@ struct bl_stream_args {
 	bool write;
 };
 
-/* How far an operation is. */
-enum bl_op_state {
-	BL_OP_QUEUED, /* the stream has not got there */
-	BL_OP_RUNG,   /* it has: the crew's */
-	BL_OP_ENDING, /* somebody writes the result */
-	BL_OP_ENDED,  /* *bytes and the word are written */
-};
-
-/**
- * struct bl_stream_op - an operation
- * @work:    for the crew
- * @refs:    the table of operations, and whoever works on it
- * @id:      handle that the stream's host functions get: an operation that is gone is not found
- * @stream:  referenced
- * @args:    as submitted
- * @seq:     what the stream's word becomes
- * @state:   enum bl_op_state
- * @fixed:   CU_FILE_STREAM_FIXED_* at submission
- * @awaited: somebody waits for the end in a thread
- * @size:    read at submission where fixed, else when the stream got there
- * @pos:     see @size
- * @buf_off: see @size
- * @deadline_ns: when it is given up, from the moment that the stream got there
- * @next:    list of stream_watch.c
- * @prev:    see @next
- * @watched: it is in that list, and referenced by it
- */
-struct bl_stream_op {
-	struct bl_work work;
-	atomic_uint refs;
-	uint64_t id;
-	struct bl_stream *stream;
-	struct bl_stream_args args;
-	uint32_t seq;
-	atomic_int state;
-	unsigned int fixed;
-	bool awaited;
-	size_t size;
-	off_t pos;
-	off_t buf_off;
-	uint64_t deadline_ns;
-	struct bl_stream_op *next;
-	struct bl_stream_op *prev;
-	bool watched;
-};
-
 /**
  * bl_stream_submit() - Put a read or write on a stream
  * @args: what to do; its reference of the file is taken over when 0 is returned
  *
  * Return: 0; -(CU_FILE_ASYNC_NOT_SUPPORTED) (no CUDA, a capture is under way), an error of CUDA, -ENOMEM, -EAGAIN (no
- * thread); with the reason. *bytes will not be written then, and nothing was put on the stream that does anything.
+ * thread), -ETIMEDOUT (other operations use all pinned memory, and none has ended in time); with the reason. *bytes will not
+ * be written then, and nothing was put on the stream that does anything.
  */
 int bl_stream_submit(const struct bl_stream_args *args);
 
@@ -176,9 +137,11 @@ void bl_stream_watch_end(void);
 void bl_stream_watch(struct bl_stream_op *op);
 void bl_stream_unwatch(struct bl_stream_op *op);
 
-/* An operation has ended, if it has not yet: whoever comes first says how. Any thread. */
-void bl_stream_op_end(struct bl_stream_op *op, ssize_t result);
-void bl_stream_op_put(struct bl_stream_op *op);
+/*
+ * The kernel of move.ptx in the current context, loaded when it is asked for first: waits for kernels that are running. NULL
+ * where it cannot be had; why is logged once.
+ */
+CUfunction bl_stream_kernel(const struct bl_cuda *cuda, CUcontext context);
 
 /*
  * Give a stream a word that its context, which is current, reaches. Where none can be had the stream goes without; why is
@@ -194,5 +157,6 @@ bool bl_words_hold(const struct bl_cuda *cuda, const struct bl_stream *stream);
 void bl_stream_ops_forget(void);
 void bl_stream_watch_forget(void);
 void bl_words_forget(void);
+void bl_stream_kernel_forget(void);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #define log_fmt(fmt) "file/stream: " fmt
+#include "stream_op.h"
+
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -9,7 +10,6 @@
 #include "error.h"
 #include "file.h"
 #include "io.h"
-#include "stream.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/slots.h"
@@ -40,20 +40,27 @@ static struct bl_stream_op *get(uint64_t id)
 	return op;
 }
 
-/* The file is in use until nobody works on the operation any more, also if it was given up long before. */
+/*
+ * File, memory and slots are in use until nobody works on the operation any more, also if it was given up long before; the
+ * slots then until the stream is past it.
+ */
 void bl_stream_op_put(struct bl_stream_op *op)
 {
 	if (atomic_fetch_sub(&op->refs, 1) != 1)
 		return;
+	for (unsigned int i = 0; op->way == BL_WAY_BOUNCE && i < op->nr_parts; i++)
+		bl_bounce_put(&op->parts[i].slot, op->touched ? op->stream : NULL, op->last);
+	if (op->has_mem)
+		bl_mem_put(&op->mem);
 	if (op->args.file)
 		bl_file_put(op->args.file);
 	bl_stream_put(op->stream);
 	bl_stream_watch_end();
+	pthread_mutex_destroy(&op->lock);
 	free(op);
 }
 
-/* Take an operation out of the table, and with it the table's reference. */
-static void forget(struct bl_stream_op *op)
+void bl_stream_op_forget(struct bl_stream_op *op)
 {
 	bool known;
 
@@ -66,39 +73,57 @@ static void forget(struct bl_stream_op *op)
 		bl_stream_op_put(op);
 }
 
-static bool claim(struct bl_stream_op *op, int from, int to)
+bool bl_stream_op_claim(struct bl_stream_op *op, int from, int to)
 {
 	return atomic_compare_exchange_strong(&op->state, &from, to);
+}
+
+static void count(const struct bl_stream_op *op, ssize_t result)
+{
+	struct bl_io io;
+
+	io.file = op->args.file;
+	io.path = atomic_load(&op->path);
+	io.write = op->args.write;
+	io.len = op->size;
+	io.pos = op->pos;
+	io.mem.ordinal = op->has_mem ? op->mem.ordinal : -1;
+	bl_io_count(&io, result, bl_now_ns() - op->start_ns);
+}
+
+/*
+ * The word, and what the kernel is told: nothing more is written of an operation that is given up. Under its lock, so that
+ * whoever still works on it does not set the word back.
+ */
+static void let_go(struct bl_stream_op *op)
+{
+	pthread_mutex_lock(&op->lock);
+	for (unsigned int i = 0; op->kernel && op->args.write && i < op->nr_parts; i++)
+		__atomic_store_n(&op->parts[i].slot.job->len, 0, __ATOMIC_RELAXED);
+	if (op->last != op->first)
+		atomic_store_explicit(op->stream->word, op->last, memory_order_release);
+	pthread_mutex_unlock(&op->lock);
 }
 
 /* *bytes before the word: whoever the word lets go on sees the result. */
 void bl_stream_op_end(struct bl_stream_op *op, ssize_t result)
 {
-	if (!claim(op, BL_OP_RUNG, BL_OP_ENDING))
+	if (!bl_stream_op_claim(op, BL_OP_RUNG, BL_OP_ENDING))
 		return;
+	if (op->way != BL_WAY_HELD)
+		count(op, result);
 	*op->args.bytes = bl_error_event(result);
 	bl_stream_unwatch(op);
-	if (op->stream->word)
-		atomic_store_explicit(op->stream->word, op->seq, memory_order_release);
+	let_go(op);
 	pthread_mutex_lock(&lock);
 	atomic_store(&op->state, BL_OP_ENDED);
 	if (op->awaited)
 		pthread_cond_broadcast(&ended);
 	pthread_mutex_unlock(&lock);
-	forget(op);
+	bl_stream_op_forget(op);
 }
 
-static void run(struct bl_work *work)
-{
-	struct bl_stream_op *op = (struct bl_stream_op *)((char *)work - offsetof(struct bl_stream_op, work));
-	const struct bl_stream_args *args = &op->args;
-
-	bl_stream_op_end(op, bl_io_run(args->file, args->base, op->size, op->pos, op->buf_off, args->write));
-	bl_stream_op_put(op);
-}
-
-/* Those that are fixed are read @now, at submission, the others when the stream gets there. */
-static void read_args(struct bl_stream_op *op, bool now)
+void bl_stream_op_read(struct bl_stream_op *op, bool now)
 {
 	if (!!(op->fixed & CU_FILE_STREAM_FIXED_FILE_SIZE) == now)
 		op->size = *op->args.size;
@@ -108,32 +133,18 @@ static void read_args(struct bl_stream_op *op, bool now)
 		op->buf_off = *op->args.buf_off;
 }
 
-/*
- * In the stream's host function: no CUDA, no waiting. Of an operation that was taken back, or of a context that failed,
- * nothing is left to be found.
- */
-static void ring(void *arg)
+/* Of an operation that was taken back, or of a context that failed, nothing is left to be found. */
+void bl_stream_op_bell(void *arg)
 {
 	struct bl_stream_op *op = get((uint64_t)(uintptr_t)arg);
 
 	if (!op)
 		return;
-	if (claim(op, BL_OP_QUEUED, BL_OP_RUNG)) {
-		read_args(op, false);
-		op->work.run = run;
-		/* one for the list of the watch, one for the crew */
-		atomic_fetch_add(&op->refs, 2);
-		bl_stream_watch(op);
-		if (bl_crew_submit(&op->work)) {
-			bl_stream_op_end(op, -EAGAIN);
-			bl_stream_op_put(op);
-		}
-	}
+	bl_stream_ring(op);
 	bl_stream_op_put(op);
 }
 
-/* Wait for the end. The watch brings it about at the deadline; without it this ends all the same. */
-static void await(struct bl_stream_op *op)
+void bl_stream_op_await(struct bl_stream_op *op)
 {
 	uint64_t until_ns = bl_now_ns() + bl_stream_timeout_ns() + GRACE_NS;
 	struct timespec until = { (time_t)(until_ns / 1000000000U), (long)(until_ns % 1000000000U) };
@@ -148,14 +159,13 @@ static void await(struct bl_stream_op *op)
 		fail(ETIMEDOUT, "an operation of stream %p does not end", (void *)op->stream->handle);
 }
 
-/* The second host function, where the stream cannot wait for a word. */
-static void hold(void *arg)
+void bl_stream_op_hold(void *arg)
 {
 	struct bl_stream_op *op = get((uint64_t)(uintptr_t)arg);
 
 	if (!op)
 		return;
-	await(op);
+	bl_stream_op_await(op);
 	bl_stream_op_put(op);
 }
 
@@ -169,58 +179,23 @@ void bl_stream_drop(const struct bl_stream *stream)
 			struct bl_slot *slot = bl_slots_find(&table, i + 1);
 			struct bl_stream_op *op = slot && atomic_load(&slot->id) ? slot->object : NULL;
 
-			if (op && op->stream == stream && claim(op, BL_OP_QUEUED, BL_OP_ENDED))
+			if (op && op->stream == stream && bl_stream_op_claim(op, BL_OP_QUEUED, BL_OP_ENDED))
 				found = op;
 		}
 		pthread_mutex_unlock(&lock);
 		if (!found)
 			return;
 		log_info("stream %p failed or is gone: an operation on it is dropped", (void *)stream->handle);
-		forget(found);
+		bl_stream_op_forget(found);
 	}
 }
 
 /* Errors of this range are the context's, and stay: nothing on its streams will run any more. */
-static int cuda_failed(const struct bl_stream *stream, CUresult err)
+int bl_stream_op_failed(const struct bl_stream *stream, CUresult err)
 {
 	if (err >= 700 && err < 800)
 		bl_stream_drop(stream);
 	return bl_fail(-BL_CUFILE_CUDA(err), log_fmt("stream %p: %s"), (void *)stream->handle, bl_cuda_strerror(err));
-}
-
-/*
- * The bell is on the stream, the wait could not be put there. If it has not rung, nothing has happened: it will find
- * nothing. Else what was begun is waited for here, and the order of the stream is kept all the same.
- */
-static int take_back(struct bl_stream_op *op, CUresult err)
-{
-	if (claim(op, BL_OP_QUEUED, BL_OP_ENDED)) {
-		forget(op);
-		return cuda_failed(op->stream, err);
-	}
-	await(op);
-	return 0;
-}
-
-static int put_on_stream(const struct bl_cuda *cuda, struct bl_stream_op *op)
-{
-	struct bl_stream *stream = op->stream;
-	void *arg = (void *)(uintptr_t)op->id;
-	CUresult err;
-
-	op->seq = stream->seq + 1;
-	err = cuda->cuLaunchHostFunc(stream->handle, ring, arg);
-	if (err) {
-		forget(op);
-		return cuda_failed(stream, err);
-	}
-	if (stream->word) {
-		err = cuda->cuStreamWaitValue32(stream->handle, stream->device, op->seq, stream->wait_flags);
-		if (!err)
-			return 0;
-	}
-	err = cuda->cuLaunchHostFunc(stream->handle, hold, arg);
-	return err ? take_back(op, err) : 0;
 }
 
 static int check_capture(const struct bl_cuda *cuda, CUstream handle)
@@ -237,20 +212,34 @@ static int check_capture(const struct bl_cuda *cuda, CUstream handle)
 	return 0;
 }
 
+static struct bl_stream_op *op_alloc(struct bl_stream *stream, const struct bl_stream_args *args)
+{
+	struct bl_stream_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		return NULL;
+	op->stream = stream;
+	op->args = *args;
+	op->fixed = atomic_load(&stream->flags);
+	op->limit = SIZE_MAX;
+	pthread_mutex_init(&op->lock, NULL);
+	for (unsigned int i = 0; i < BL_OP_PARTS; i++)
+		op->parts[i].op = op;
+	atomic_store(&op->refs, 2);
+	atomic_store(&op->state, BL_OP_QUEUED);
+	atomic_store(&op->path, BL_PATH_PLAIN);
+	bl_stream_op_read(op, true);
+	return op;
+}
+
 /* Takes over the stream's reference, on success also the file's. Two references: the table's and the caller's. */
 static int op_new(struct bl_stream *stream, const struct bl_stream_args *args, struct bl_stream_op **op_p)
 {
-	struct bl_stream_op *op = calloc(1, sizeof(*op));
+	struct bl_stream_op *op = op_alloc(stream, args);
 	int ret = -ENOMEM;
 
 	if (!op)
 		goto put_stream;
-	op->stream = stream;
-	op->args = *args;
-	op->fixed = atomic_load(&stream->flags);
-	atomic_store(&op->refs, 2);
-	atomic_store(&op->state, BL_OP_QUEUED);
-	read_args(op, true);
 	ret = bl_stream_watch_begin();
 	if (ret)
 		goto free_op;
@@ -264,6 +253,7 @@ static int op_new(struct bl_stream *stream, const struct bl_stream_args *args, s
 end_watch:
 	bl_stream_watch_end();
 free_op:
+	pthread_mutex_destroy(&op->lock);
 	free(op);
 put_stream:
 	bl_stream_put(stream);
@@ -281,14 +271,17 @@ static int submit(const struct bl_cuda *cuda, CUcontext context, const struct bl
 		ret = op_new(stream, args, &op);
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&stream->submit);
-	ret = put_on_stream(cuda, op);
-	if (!ret)
-		stream->seq++;
-	pthread_mutex_unlock(&stream->submit);
+	ret = bl_stream_plan(cuda, op);
+	if (!ret) {
+		pthread_mutex_lock(&stream->submit);
+		ret = bl_stream_steps(cuda, op);
+		pthread_mutex_unlock(&stream->submit);
+	}
 	/* on an error the caller keeps the file; what has failed here is in nobody else's hands */
-	if (ret)
+	if (ret) {
+		bl_stream_op_forget(op);
 		op->args.file = NULL;
+	}
 	bl_stream_op_put(op);
 	return ret;
 }

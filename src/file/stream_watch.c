@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "stream.h"
+#include "stream_op.h"
 #include "util/clock.h"
 #include "util/log.h"
 

@@ -15,6 +15,7 @@
 
 /* One word a cache line. */
 #define WORD_LEN  64
+#define BACK_AT	  32 /* in the line: what the stream counts up */
 #define NR_WORDS  (PAGE_LEN / WORD_LEN)
 #define ALL_TAKEN UINT64_MAX
 
@@ -69,7 +70,9 @@ static void take(struct bl_words *words, struct bl_stream *stream)
 	words->taken |= 1ULL << nr;
 	stream->words = words;
 	stream->word = word;
+	stream->back = (void *)((char *)word + BACK_AT);
 	stream->device = words->device + (CUdeviceptr)nr * WORD_LEN;
+	stream->back_device = stream->device + BACK_AT;
 	stream->wait_flags = words->flags;
 	/* what the word counted for another stream is where this one goes on */
 	stream->seq = atomic_load(stream->word);
@@ -126,6 +129,7 @@ static void put(struct bl_stream *stream, bool context_gone)
 		page_free(useless);
 	stream->words = NULL;
 	stream->word = NULL;
+	stream->back = NULL;
 	stream->device = 0;
 }
 

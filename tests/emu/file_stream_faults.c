@@ -83,13 +83,16 @@ static void fault_everywhere(const void *arg)
 {
 	static const char *const points[] = { "cuda.hostfn", "cuda.wait", "cuda.streamctx", "cuda.streamid",
 					      "cuda.capturing", "cuda.register", "cuda.memcpy", "cuda.attr",
-					      "cuda.newstream", "cuda.host", "cuda.stream", "cuda.memop" };
+					      "cuda.newstream", "cuda.host", "cuda.stream", "cuda.memop",
+					      "cuda.launch", "cuda.module" };
 	struct op ops[4];
 	CUstream stream;
 	char spec[64];
 
 	stream_world_enter(0);
 	stream = stream_new(CU_STREAM_NON_BLOCKING);
+	if (arg)
+		check_eq(cuFileStreamRegister(stream, 15).err, CU_FILE_SUCCESS);
 	for (size_t p = 0; p < sizeof(points) / sizeof(points[0]); p++) {
 		for (int nth = 1; nth <= 8; nth++) {
 			CUfileError_t errs[4];
@@ -123,6 +126,7 @@ static void faults_are_told(void)
 {
 	child_run(fault_everywhere, NULL, NULL);
 	child_run(fault_everywhere, NULL, (const char *[]){ "BARLANE_FILE_PATH", "plain", NULL });
+	child_run(fault_everywhere, "fixed", (const char *[]){ "BARLANE_FILE_PATH", "staged", NULL });
 }
 
 static void forks(const void *arg)
