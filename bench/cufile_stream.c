@@ -2,13 +2,14 @@
 /*
  * cufile_stream: operations of files in the order of streams, on a real GPU: what the emulated one cannot show
  *
- *	cufile_stream [LIBRARY [FILE]]
+ *	cufile_stream [LIBRARY [FILE [TEXT]]]
  *
- * LIBRARY is any libcufile.so.0 (default: the loader's), FILE a place for a file of 64 MiB (default ./cufile-stream.tmp; it
- * is removed). Each case is a process of its own, so that each meets a library and a context that are new, and has 30 s:
- * a case that hangs is one in which the driver waits for the very stream that waits for the file. Prints a line for each:
- * whether the bytes were right, how long a submission took the caller, how long an operation takes from submission to the
- * end of the stream, beside cuFileRead() of the same bytes.
+ * LIBRARY is any libcufile.so.0 (default: the loader's), FILE a place for a file of 65 MiB (default ./cufile-stream.tmp; it
+ * is removed), TEXT a part of the names of the cases to run (default: all). Each case is a process of its own, so that each
+ * meets a library and a context that are new, and has 30 s: a case that hangs is one in which the driver waits for the very
+ * stream that waits for the file. Prints a line for each: ok, wrong (bytes or counts) or hangs; how long a submission of a
+ * read took the caller, how long a read and a write take from submission to the end of the stream, beside cuFileRead() of
+ * the same bytes (all medians); and how long the host function of another stream waits behind large reads.
  *
  * Builds alone: cc -std=gnu17 -D_GNU_SOURCE -O2 -Iinclude -Isrc -include gpu/cuda_abi.h bench/cufile_stream.c
  * src/gpu/cuda.c -o cufile_stream -ldl -lpthread
@@ -27,9 +28,20 @@
 #include "gpu/cuda.h"
 #include "util/clock.h"
 
-#define FILE_SIZE (64UL << 20)
-#define ROUNDS	  200
+#define MOST	   (64UL << 20)
+#define FILE_SIZE  (MOST + (1UL << 20))
+#define MEMORY	   (2 * FILE_SIZE)
+#define LARGE	   (4UL << 20)
+#define ROUNDS	   200
+#define LARGE_ROUNDS 40
+#define TRIPS	   20
+#define LARGE_TRIPS 8
 #define PATIENCE_S 30
+
+/* What a stream can fix: all three values, size and buffer offset, none. */
+#define ALL  7
+#define MOVE 5
+#define LATE 0
 
 #define PER_THREAD ((CUstream)2)
 
@@ -52,22 +64,24 @@ static struct library {
 
 enum stream_kind { DEFAULT_STREAM, THREAD_STREAM, BLOCKING, NON_BLOCKING };
 
+/* What a case wants besides. */
+enum { REGISTERED = 1, DIRECT = 2, BYPASS = 4, UNALIGNED = 8, POOL_PATH = 16 };
+
 /**
  * struct trial - one case
- * @name:       what it is called
- * @kind:       stream
- * @len:        bytes of an operation
- * @registered: buffer and stream are
- * @direct:     the file is opened with O_DIRECT
- * @bypass:     stream_memops_bypass
+ * @name:  what it is called
+ * @kind:  stream
+ * @len:   bytes of an operation
+ * @flags: REGISTERED: the buffer is; DIRECT: the file is opened with O_DIRECT; BYPASS: stream_memops_bypass; UNALIGNED:
+ *         offsets and size are; POOL_PATH: this library's path "staged", so that reads do not go by the CPU
+ * @fixed: CU_FILE_STREAM_FIXED_*
  */
 struct trial {
 	const char *name;
 	enum stream_kind kind;
 	size_t len;
-	bool registered;
-	bool direct;
-	bool bypass;
+	int flags;
+	unsigned int fixed;
 };
 
 static const char *file_name = "./cufile-stream.tmp";
@@ -97,6 +111,12 @@ static void load(const char *path)
 	LIBRARY(RESOLVE)
 }
 
+static void wait_for(void *arg)
+{
+	while (!atomic_load((_Atomic(int) *)arg))
+		usleep(20);
+}
+
 static void set_up(const struct trial *trial)
 {
 	CUfileDescr_t descr = { .type = CU_FILE_HANDLE_TYPE_OPAQUE_FD };
@@ -106,38 +126,70 @@ static void set_up(const struct trial *trial)
 	cuda = bl_cuda();
 	must(cuda && !cuda->cuInit(0), "CUDA");
 	must(!cuda->cuDevicePrimaryCtxRetain(&context, 0) && !cuda->cuCtxSetCurrent(context), "context");
-	must(!cuda->cuMemAlloc(&device, FILE_SIZE) && !cuda->cuMemHostAlloc(&pinned, FILE_SIZE, 0), "memory");
+	must(!cuda->cuMemAlloc(&device, MEMORY) && !cuda->cuMemHostAlloc(&pinned, MEMORY, 0), "memory");
 	host = pinned;
 	if (trial->kind >= BLOCKING)
 		must(!cuda->cuStreamCreate(&stream, trial->kind == NON_BLOCKING), "stream");
 	else
 		stream = trial->kind == THREAD_STREAM ? PER_THREAD : NULL;
-	if (trial->bypass)
+	if (trial->flags & POOL_PATH)
+		setenv("BARLANE_FILE_PATH", "staged", 1);
+	if (trial->flags & BYPASS)
 		must(!lib.cuFileSetParameterBool(CUFILE_PARAM_STREAM_MEMOPS_BYPASS, true).err, "parameter");
 	must(!lib.cuFileDriverOpen().err, "cuFileDriverOpen");
-	descr.handle.fd = open(file_name, O_RDWR | (trial->direct ? O_DIRECT : 0));
+	descr.handle.fd = open(file_name, O_RDWR | (trial->flags & DIRECT ? O_DIRECT : 0));
 	must(descr.handle.fd >= 0 && !lib.cuFileHandleRegister(&fh, &descr).err, "cuFileHandleRegister");
-	if (!trial->registered)
-		return;
-	must(!lib.cuFileBufRegister((void *)(uintptr_t)device, FILE_SIZE, 0).err, "cuFileBufRegister");
-	must(!lib.cuFileStreamRegister(stream, 15).err, "cuFileStreamRegister");
+	if (trial->flags & REGISTERED)
+		must(!lib.cuFileBufRegister((void *)(uintptr_t)device, MEMORY, 0).err, "cuFileBufRegister");
+	if (trial->fixed)
+		must(!lib.cuFileStreamRegister(stream, trial->fixed).err, "cuFileStreamRegister");
 }
 
-/* Copy to the GPU, write to the file, read to another place, copy back: without a wait until the end. */
+/* Every word another one, so that bytes in the wrong place are seen. */
+static void fill(uint64_t *words, size_t nr, uint64_t value)
+{
+	for (size_t i = 0; i < nr; i++)
+		words[i] = (i + 1) * 0x9e3779b97f4a7c15ULL ^ value << 32;
+}
+
+/* Of an operation: where in the file, and in memory. */
+static off_t file_pos(const struct trial *trial)
+{
+	return trial->flags & UNALIGNED ? 4099 : 0;
+}
+
+static size_t length(const struct trial *trial)
+{
+	return trial->flags & UNALIGNED ? trial->len - 13 : trial->len;
+}
+
+/*
+ * Copy to the GPU, write to the file, read to another place, copy back: without a wait until the end. What the stream does not
+ * fix is told when all is submitted.
+ */
 static int round_trip(const struct trial *trial, unsigned char value)
 {
-	off_t pos = 0, first = 0, second = (off_t)trial->len;
+	off_t shift = trial->flags & UNALIGNED ? 21 : 0, away = FILE_SIZE + (trial->flags & UNALIGNED ? 37 : 0);
+	size_t len = length(trial), size = len;
+	off_t pos = trial->fixed & 2 ? file_pos(trial) : 0;
+	off_t first = trial->fixed & 1 ? shift : 0, second = trial->fixed & 1 ? away : 0;
+	void *base = (void *)(uintptr_t)device;
+	_Atomic(int) go = 0;
 	ssize_t bytes[2] = { 0 };
-	size_t len = trial->len;
 
-	memset(host, value, len);
-	memset(host + len, 0, len);
-	must(!cuda->cuMemcpyHtoDAsync(device, host, len, stream), "copy");
-	must(!lib.cuFileWriteAsync(fh, (void *)(uintptr_t)device, &len, &pos, &first, &bytes[0], stream).err, "write");
-	must(!lib.cuFileReadAsync(fh, (void *)(uintptr_t)device, &len, &pos, &second, &bytes[1], stream).err, "read");
-	must(!cuda->cuMemcpyDtoHAsync(host + len, device + len, len, stream), "copy back");
+	fill((uint64_t *)host, len / 8 + 1, value);
+	memset(host + FILE_SIZE, 0, len);
+	must(!cuda->cuMemcpyHtoDAsync(device + (uint64_t)shift, host, len, stream), "copy");
+	must(!cuda->cuLaunchHostFunc(stream, wait_for, (void *)&go), "host function");
+	must(!lib.cuFileWriteAsync(fh, base, &size, &pos, &first, &bytes[0], stream).err, "write");
+	must(!lib.cuFileReadAsync(fh, base, &size, &pos, &second, &bytes[1], stream).err, "read");
+	must(!cuda->cuMemcpyDtoHAsync(host + FILE_SIZE, device + (uint64_t)away, len, stream), "copy back");
+	pos = file_pos(trial);
+	first = shift;
+	second = away;
+	atomic_store(&go, 1);
 	must(!cuda->cuStreamSynchronize(stream), "synchronize");
-	return bytes[0] == (ssize_t)len && bytes[1] == (ssize_t)len && !memcmp(host, host + len, len);
+	return bytes[0] == (ssize_t)len && bytes[1] == (ssize_t)len && !memcmp(host, host + FILE_SIZE, len);
 }
 
 static int compare(const void *a, const void *b)
@@ -147,36 +199,53 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *samples)
+static double median(double *samples, int nr)
 {
-	qsort(samples, ROUNDS, sizeof(*samples), compare);
-	return samples[ROUNDS / 2];
+	qsort(samples, (size_t)nr, sizeof(*samples), compare);
+	return samples[nr / 2];
 }
 
-static void measure(const struct trial *trial, double *submit_us, double *whole_us, double *call_us)
+static double since_us(uint64_t start)
 {
-	static double submits[ROUNDS], wholes[ROUNDS], calls[ROUNDS];
-	void *base = (void *)(uintptr_t)device;
-	size_t len = trial->len;
-	off_t off = 0;
+	return 1e-3 * (double)(bl_now_ns() - start);
+}
 
-	for (int i = 0; i < ROUNDS; i++) {
-		off_t pos = (off_t)((unsigned int)i * len % FILE_SIZE);
-		uint64_t start = bl_now_ns(), submitted;
+struct times {
+	double submit_us;
+	double read_us;
+	double write_us;
+	double call_us;
+};
+
+static void measure(const struct trial *trial, struct times *times)
+{
+	static double submits[ROUNDS], reads[ROUNDS], writes[ROUNDS], calls[ROUNDS];
+	int rounds = trial->len > LARGE ? LARGE_ROUNDS : ROUNDS;
+	void *base = (void *)(uintptr_t)device;
+	size_t len = length(trial);
+	off_t off = trial->flags & UNALIGNED ? 21 : 0;
+
+	for (int i = 0; i < rounds; i++) {
+		off_t pos = (off_t)((unsigned int)i * trial->len % MOST) + file_pos(trial);
+		uint64_t start = bl_now_ns();
 		ssize_t bytes = 0;
 
 		must(!lib.cuFileReadAsync(fh, base, &len, &pos, &off, &bytes, stream).err, "read");
-		submitted = bl_now_ns();
+		submits[i] = since_us(start);
 		must(!cuda->cuStreamSynchronize(stream) && bytes == (ssize_t)len, "bytes");
-		submits[i] = 1e-3 * (double)(submitted - start);
-		wholes[i] = 1e-3 * (double)(bl_now_ns() - start);
+		reads[i] = since_us(start);
+		start = bl_now_ns();
+		must(!lib.cuFileWriteAsync(fh, base, &len, &pos, &off, &bytes, stream).err, "write");
+		must(!cuda->cuStreamSynchronize(stream) && bytes == (ssize_t)len, "bytes");
+		writes[i] = since_us(start);
 		start = bl_now_ns();
 		must(lib.cuFileRead(fh, base, len, pos, off) == (ssize_t)len, "cuFileRead");
-		calls[i] = 1e-3 * (double)(bl_now_ns() - start);
+		calls[i] = since_us(start);
 	}
-	*submit_us = median(submits);
-	*whole_us = median(wholes);
-	*call_us = median(calls);
+	times->submit_us = median(submits, rounds);
+	times->read_us = median(reads, rounds);
+	times->write_us = median(writes, rounds);
+	times->call_us = median(calls, rounds);
 }
 
 static void note(void *arg)
@@ -188,7 +257,7 @@ static void note(void *arg)
 static double other_us(void)
 {
 	static off_t pos, off;
-	static size_t len = FILE_SIZE;
+	static size_t len = MOST;
 	static ssize_t bytes[4];
 	_Atomic(uint64_t) called = 0;
 	uint64_t start;
@@ -206,19 +275,23 @@ static double other_us(void)
 
 static int run(const struct trial *trial)
 {
-	double submit_us, whole_us, call_us;
-	int right;
+	int trips = trial->len > LARGE ? LARGE_TRIPS : TRIPS;
+	struct times times;
+	int right = 1;
 
 	alarm(PATIENCE_S);
 	set_up(trial);
 	/* the first is in a library that has made nothing ready yet */
-	right = round_trip(trial, 1);
-	for (unsigned char i = 2; i < 20 && right; i++)
-		right = round_trip(trial, i);
-	must(right, "wrong bytes");
-	measure(trial, &submit_us, &whole_us, &call_us);
-	printf("ok, submit %.1f us, to the end %.1f us, cuFileRead %.1f us, host function of another stream %.1f us\n",
-	       submit_us, whole_us, call_us, other_us());
+	for (int i = 1; i <= trips && right; i++)
+		right = round_trip(trial, (unsigned char)i);
+	if (!right) {
+		printf("wrong\n");
+		fflush(stdout);
+		return 1;
+	}
+	measure(trial, &times);
+	printf("ok  %9.1f %10.1f %10.1f %10.1f %10.1f\n", times.submit_us, times.read_us, times.write_us, times.call_us,
+	       other_us());
 	fflush(stdout);
 	return 0;
 }
@@ -228,7 +301,7 @@ static int run_apart(const struct trial *trial)
 	int status = 0;
 	pid_t pid;
 
-	printf("%-40s ", trial->name);
+	printf("%-52s ", trial->name);
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
@@ -256,24 +329,51 @@ static int make_file(void)
 }
 
 static const struct trial trials[] = {
-	{ "default stream, 4 KiB", DEFAULT_STREAM, 4096, true, false, false },
-	{ "default stream, 1 MiB, not registered", DEFAULT_STREAM, 1 << 20, false, false, false },
-	{ "default stream, 16 MiB, direct", DEFAULT_STREAM, 16 << 20, true, true, false },
-	{ "stream of the thread, 1 MiB", THREAD_STREAM, 1 << 20, true, false, false },
-	{ "blocking stream, 4 KiB", BLOCKING, 4096, true, false, false },
-	{ "blocking stream, 16 MiB, not registered", BLOCKING, 16 << 20, false, false, false },
-	{ "non-blocking stream, 4 KiB", NON_BLOCKING, 4096, true, false, false },
-	{ "non-blocking stream, 1 MiB", NON_BLOCKING, 1 << 20, true, false, false },
-	{ "non-blocking stream, 16 MiB", NON_BLOCKING, 16 << 20, true, false, false },
-	{ "non-blocking stream, 16 MiB, direct", NON_BLOCKING, 16 << 20, true, true, false },
-	{ "non-blocking, 1 MiB, host functions wait", NON_BLOCKING, 1 << 20, true, false, true },
-	{ "blocking, 16 MiB, host functions wait", BLOCKING, 16 << 20, true, false, true },
-	{ "default, 1 MiB, host functions wait", DEFAULT_STREAM, 1 << 20, false, false, true },
+	{ "default stream, 4 KiB", DEFAULT_STREAM, 4096, REGISTERED, ALL },
+	{ "default stream, 1 MiB, not registered", DEFAULT_STREAM, 1 << 20, 0, LATE },
+	{ "default stream, 16 MiB, direct", DEFAULT_STREAM, 16 << 20, REGISTERED | DIRECT, ALL },
+	{ "stream of the thread, 1 MiB", THREAD_STREAM, 1 << 20, REGISTERED, ALL },
+	{ "blocking stream, 4 KiB", BLOCKING, 4096, REGISTERED, ALL },
+	{ "blocking stream, 16 MiB, not registered", BLOCKING, 16 << 20, 0, LATE },
+	{ "non-blocking stream, 4 KiB", NON_BLOCKING, 4096, REGISTERED, ALL },
+	{ "non-blocking stream, 64 KiB", NON_BLOCKING, 64 << 10, REGISTERED, ALL },
+	{ "non-blocking stream, 1 MiB", NON_BLOCKING, 1 << 20, REGISTERED, ALL },
+	{ "non-blocking stream, 4 MiB", NON_BLOCKING, 4 << 20, REGISTERED, ALL },
+	{ "non-blocking stream, 16 MiB", NON_BLOCKING, 16 << 20, REGISTERED, ALL },
+	{ "non-blocking stream, 64 MiB", NON_BLOCKING, 64 << 20, REGISTERED, ALL },
+	{ "non-blocking stream, 16 MiB, direct", NON_BLOCKING, 16 << 20, REGISTERED | DIRECT, ALL },
+	{ "non-blocking stream, 64 KiB, unfixed", NON_BLOCKING, 64 << 10, REGISTERED, LATE },
+	{ "non-blocking stream, 16 MiB, unfixed", NON_BLOCKING, 16 << 20, REGISTERED, LATE },
+	{ "non-blocking stream, 16 MiB, unaligned", NON_BLOCKING, 16 << 20, REGISTERED | UNALIGNED, ALL },
+	{ "not registered, 4 KiB", NON_BLOCKING, 4096, 0, ALL },
+	{ "not registered, 64 KiB", NON_BLOCKING, 64 << 10, 0, ALL },
+	{ "not registered, 4 MiB", NON_BLOCKING, 4 << 20, 0, ALL },
+	{ "not registered, 64 MiB", NON_BLOCKING, 64 << 20, 0, ALL },
+	{ "not registered, 4 KiB, unfixed", NON_BLOCKING, 4096, 0, LATE },
+	{ "not registered, 64 KiB, unfixed", NON_BLOCKING, 64 << 10, 0, LATE },
+	{ "not registered, 4 MiB, unfixed", NON_BLOCKING, 4 << 20, 0, LATE },
+	{ "not registered, 64 MiB, unfixed", NON_BLOCKING, 64 << 20, 0, LATE },
+	{ "not registered, 64 KiB, unaligned", NON_BLOCKING, 64 << 10, UNALIGNED, MOVE },
+	{ "not registered, 16 MiB, unaligned, unfixed", NON_BLOCKING, 16 << 20, UNALIGNED, LATE },
+	{ "not registered, 16 MiB, unaligned, direct, unfixed", NON_BLOCKING, 16 << 20, UNALIGNED | DIRECT, LATE },
+	{ "pinned memory, CUDA copies, 64 KiB", NON_BLOCKING, 64 << 10, POOL_PATH, ALL },
+	{ "pinned memory, CUDA copies, 4 MiB", NON_BLOCKING, 4 << 20, POOL_PATH, ALL },
+	{ "pinned memory, CUDA copies, 16 MiB", NON_BLOCKING, 16 << 20, POOL_PATH, ALL },
+	{ "pinned memory, CUDA copies, 64 MiB", NON_BLOCKING, 64 << 20, POOL_PATH, ALL },
+	{ "pinned memory, CUDA copies, 16 MiB, unaligned", NON_BLOCKING, 16 << 20, POOL_PATH | UNALIGNED, ALL },
+	{ "pinned memory, kernel, 64 KiB", NON_BLOCKING, 64 << 10, POOL_PATH, LATE },
+	{ "pinned memory, kernel, 16 MiB", NON_BLOCKING, 16 << 20, POOL_PATH, LATE },
+	{ "pinned memory, kernel, 64 MiB, default stream", DEFAULT_STREAM, 64 << 20, POOL_PATH, LATE },
+	{ "non-blocking, 1 MiB, host functions wait", NON_BLOCKING, 1 << 20, REGISTERED | BYPASS, ALL },
+	{ "non-blocking, 16 MiB, host functions wait, unfixed", NON_BLOCKING, 16 << 20, BYPASS, LATE },
+	{ "blocking, 16 MiB, host functions wait", BLOCKING, 16 << 20, REGISTERED | BYPASS, ALL },
+	{ "default, 1 MiB, host functions wait", DEFAULT_STREAM, 1 << 20, BYPASS, LATE },
 };
 
 int main(int argc, char **argv)
 {
-	int bad = 0;
+	const char *text = argc > 3 ? argv[3] : "";
+	int bad = 0, nr = 0;
 
 	load(argc > 1 ? argv[1] : "libcufile.so.0");
 	if (argc > 2)
@@ -282,9 +382,14 @@ int main(int argc, char **argv)
 		perror(file_name);
 		return 2;
 	}
-	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
+	printf("%-52s       submit       read      write cuFileRead  other, us\n", "# case");
+	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
+		if (!strstr(trials[i].name, text))
+			continue;
 		bad += run_apart(&trials[i]);
+		nr++;
+	}
 	unlink(file_name);
-	printf("%d of %zu cases failed\n", bad, sizeof(trials) / sizeof(trials[0]));
+	printf("%d of %d cases failed\n", bad, nr);
 	return bad != 0;
 }
