@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * cuFileRead() and cuFileWrite() at random places of files and memory, compared with plain reads. Each path, each kind of
- * memory, through and past the page cache, on a disk and on tmpfs. SEED repeats a run.
+ * memory, through and past the page cache, on a disk (the current folder's) and on tmpfs. SEED repeats a run, ROUNDS sets
+ * how many moves each kind of memory gets.
  */
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include "child.h"
 #include "file_moves.h"
@@ -41,9 +43,17 @@ static void mixed(const void *arg)
 	world_check_rules();
 }
 
+static unsigned int rounds(void)
+{
+	const char *text = getenv("ROUNDS");
+	unsigned long nr = text ? strtoul(text, NULL, 10) : 0;
+
+	return nr ? (unsigned int)nr : 24;
+}
+
 static void with(const char *dir, int flags, const char *path)
 {
-	struct plan plan = { dir, flags, 24, path, path && !strcmp(path, "staged") && flags & O_DIRECT };
+	struct plan plan = { dir, flags, rounds(), path, path && !strcmp(path, "staged") && flags & O_DIRECT };
 	/* strict: the path that is named, or an error. Path mapped is for some of the requests only */
 	const char *strict = path && strcmp(path, "mapped") ? "1" : "0";
 	const char *env[] = { "BARLANE_FILE_PATH", path ? path : "", "BARLANE_FILE_STRICT", strict, NULL };

@@ -127,9 +127,9 @@ CUfileHandle_t must_register(int fd)
 	return handle;
 }
 
-void tested_make(struct tested *tested, const char *dir, int flags)
+static void make_in(struct tested *tested, const char *dir, int flags)
 {
-	snprintf(tested->path, sizeof(tested->path), "%s/cufile-test.XXXXXX", strcmp(dir, "tmpfs") ? "." : "/dev/shm");
+	snprintf(tested->path, sizeof(tested->path), "%s/cufile-test.XXXXXX", dir);
 	tested->plain = mkstemp(tested->path);
 	if (tested->plain < 0)
 		skip("no file can be made in %s: %s", dir, strerror(errno));
@@ -138,8 +138,18 @@ void tested_make(struct tested *tested, const char *dir, int flags)
 		unlink(tested->path);
 		skip("%s has no such files (flags 0%o): %s", dir, (unsigned int)flags, strerror(errno));
 	}
-	unlink(tested->path);
 	tested->handle = must_register(tested->fd);
+}
+
+void tested_make_named(struct tested *tested, int flags)
+{
+	make_in(tested, ".", flags);
+}
+
+void tested_make(struct tested *tested, const char *dir, int flags)
+{
+	make_in(tested, strcmp(dir, "tmpfs") ? "." : "/dev/shm", flags);
+	unlink(tested->path);
 }
 
 void tested_fill(struct tested *tested, size_t size, unsigned int seed)

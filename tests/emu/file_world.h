@@ -60,6 +60,8 @@ struct tested {
 
 /* An empty file in @dir ("disk": the build folder, "tmpfs": /dev/shm), opened with @flags; ends the test on failure. */
 void tested_make(struct tested *tested, const char *dir, int flags);
+/* The same with a name in the current folder that stays until unlink() of @path. */
+void tested_make_named(struct tested *tested, int flags);
 void tested_fill(struct tested *tested, size_t size, unsigned int seed);
 void tested_drop(struct tested *tested);
 
