@@ -46,10 +46,14 @@ static int open_again(const struct bl_file *file, int own, int direct)
 	return ret;
 }
 
-/* What may be over when the next request comes. */
-static bool passes(int err)
+/*
+ * That there is no second descriptor to be had, now or later: no /proc, no permission, no such kind of descriptor. All else
+ * (a file system that has become read-only or broken, too many open files) is an error of the moment.
+ */
+static bool refused(int err)
 {
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR;
+	return err == -ENOENT || err == -ENOTDIR || err == -EACCES || err == -EPERM || err == -ELOOP || err == -EINVAL ||
+	       err == -EOPNOTSUPP;
 }
 
 /* -1 says that nobody tried yet, so the error that looks the same is given another name. */
@@ -61,10 +65,10 @@ static int get_fd(struct bl_file *file, atomic_int *mine, atomic_int *other, int
 	if (fd != -1)
 		return fd;
 	fresh = open_again(file, atomic_load_explicit(other, memory_order_acquire), direct);
-	if (passes(fresh))
-		return fresh;
 	if (fresh == -1)
 		fresh = -EACCES;
+	if (fresh < 0 && !refused(fresh))
+		return fresh;
 	if (atomic_compare_exchange_strong(mine, &fd, fresh))
 		return fresh;
 	if (fresh >= 0) {
@@ -251,7 +255,7 @@ static size_t write_cached(struct bl_file *file, const char *buf, size_t len, of
 
 	if (fd >= 0)
 		return write_all(fd, buf, len, pos, err_p);
-	*err_p = fail(passes(fd) ? -fd : EINVAL,
+	*err_p = fail(refused(fd) ? EINVAL : -fd,
 		      "fd %d: write of 0x%zx at 0x%llx is no multiple of %u as O_DIRECT wants it, and the file cannot be "
 		      "opened without (%s)",
 		      file->fd, len, (long long)pos, file->align, strerror(-fd));

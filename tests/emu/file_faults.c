@@ -186,6 +186,38 @@ static void without_proc(void)
 	child_run(read_without_proc, NULL, no_env);
 }
 
+/* What is wrong at the moment is told as it is, and forgotten when it is over. */
+static void write_while_opening_fails(const void *arg)
+{
+	int err = *(const int *)arg;
+	struct memory memory;
+	struct tested tested;
+
+	world_enter();
+	moves_make_file(&tested, "disk", O_DIRECT);
+	memory_make(&memory, REGISTERED, MOVES_MEM);
+	faulty_set(FAULTY_REOPEN, -1, 1, err, 0);
+	check_eq(cuFileWrite(tested.handle, memory.base, 1UL << 20, 8192, 0), 1L << 20);
+	check_eq(cuFileWrite(tested.handle, memory.base, 100, 8192, 0), -1);
+	check_eq(errno, err);
+	faulty_set(FAULTY_NONE, -1, 1, 0, 0);
+	check_eq(cuFileWrite(tested.handle, memory.base, 100, 8192, 0), 100);
+	for (int round = 0; round < 4; round++)
+		moves_write(&tested, &memory);
+	memory_drop(&memory);
+	tested_drop(&tested);
+}
+
+static void opening_fails(void)
+{
+	static const int errs[] = { EROFS, EIO, EMFILE };
+
+	if (!moves_seed)
+		moves_choose_seed();
+	for (size_t i = 0; i < sizeof(errs) / sizeof(errs[0]); i++)
+		child_run(write_while_opening_fails, &errs[i], no_env);
+}
+
 /**
  * struct limit - a file that cannot be read or written from @after on
  */
@@ -422,6 +454,7 @@ static const struct tap_test tests[] = {
 	{ "a_missing_liburing_is_said_once", said_once },
 	{ "a_filter_that_blocks_io_uring_is_no_obstacle", blocked_io_uring },
 	{ "without_proc_direct_reads_work_and_part_blocks_are_refused", without_proc },
+	{ "an_error_of_the_moment_is_told_and_forgotten", opening_fails },
 	{ "a_read_error_is_reported_behind_what_was_read", read_errors },
 	{ "a_write_error_is_reported_behind_what_was_written", write_errors },
 	{ "memory_that_the_disk_cannot_reach_is_done_without", not_into_pinned_memory },
