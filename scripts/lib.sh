@@ -66,6 +66,10 @@ have() {
 	qemu-system-x86) command -v qemu-system-x86_64 >/dev/null ;;
 	busybox-static) command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 ;;
 	bc | bison | cpio | flex) command -v "$1" >/dev/null ;;
+	e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.ext4 >/dev/null ;;
+	xfsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.xfs >/dev/null ;;
+	btrfs-progs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null ;;
+	dmsetup) PATH=$PATH:/usr/sbin:/sbin command -v dmsetup >/dev/null ;;
 	kmod) [ -n "$(PATH=$PATH:/usr/sbin:/sbin command -v depmod)" ] ;;
 	libelf-dev) compiles '#include <libelf.h>' ;;
 	xz-utils) command -v xz >/dev/null ;;

@@ -8,6 +8,9 @@ export PATH=$PATH:/usr/sbin:/sbin
 lab_script=${0##*/}
 # shellcheck disable=SC2034 # who sources this reads it
 lab_iommus='off on pt'
+# 4096 bytes at 448 MiB that cannot be read, nor written after the first try
+lab_bad_drive='if=none,id=vd0,driver=raw,file.driver=blkdebug,file.image.driver=file,file.inject-error.0.event=read_aio'
+lab_bad_drive+=',file.inject-error.0.errno=5,file.inject-error.0.sector=917504,file.inject-error.0.once=off'
 # gdrcopy_sanity needs as much
 lab_card_size=${BARLANE_CARD_SIZE:-256M}
 
@@ -44,12 +47,13 @@ lab_prepare() {
 	}
 	"$root/tests/kernel/initramfs" "$version" "$build" "$modules/modules" "$work/initramfs.cpio" || return
 	# sparse: only what is touched costs memory or disk
-	rm -f "$work/card.bin" "$work/nvme.img" "$work/monitor.in" "$work/monitor.out"
-	truncate -s "$(lab_bytes "$lab_card_size")" "$work/card.bin" && truncate -s 256M "$work/nvme.img"
+	rm -f "$work/card.bin" "$work/nvme.img" "$work/virtio.img" "$work/monitor.in" "$work/monitor.out"
+	truncate -s "$(lab_bytes "$lab_card_size")" "$work/card.bin" && truncate -s 512M "$work/nvme.img" "$work/virtio.img"
 }
 
 # lab_machine VERSION IOMMU WORK COMMAND-LINE: sets the array machine to the command of the emulator, but for the serial
-# lines. The card and the drive lie behind one switch, the DMA engine behind another root port.
+# lines. The card and one drive lie behind one switch, the DMA engine and the drive with 4 KiB sectors behind root
+# ports of their own.
 # shellcheck disable=SC2034,SC2054 # who sources this reads machine; the commas are the emulator's
 lab_machine() {
 	local version=$1 iommu=$2 work=$3 line=$4 image
@@ -79,6 +83,9 @@ lab_machine() {
 		-drive "if=none,id=nv0,file=$work/nvme.img,format=raw" -device nvme,serial=lab0,drive=nv0,bus=dp1
 		-device pcie-root-port,id=rp1,chassis=4,slot=4,bus=pcie.0,addr=5
 		-device edu,id=edu0,bus=rp1,dma_mask=0xffffffffffffffff
+		-device pcie-root-port,id=rp2,chassis=5,slot=5,bus=pcie.0,addr=6
+		-drive "$lab_bad_drive,file.image.filename=$work/virtio.img"
+		-device virtio-blk-pci,drive=vd0,bus=rp2,logical_block_size=4096,physical_block_size=4096
 		-append "$line bl.env.LAB_KERNEL=$version bl.env.LAB_IOMMU=$iommu"
 	)
 }
