@@ -64,6 +64,8 @@ static CUdeviceptr memory(const struct bl_cuda *cuda)
 	check(!cuda->cuInit(0) && !cuda->cuDeviceGet(&device, 0));
 	check(!cuda->cuDevicePrimaryCtxRetain(&context, device) && !cuda->cuCtxSetCurrent(context));
 	check(!cuda->cuMemAlloc(&va, SIZE) && !cuda->cuMemsetD8(va, 0x5a, SIZE));
+	/* it is not done when the call returns, and no copy of ours waits for it */
+	check(!cuda->cuCtxSynchronize());
 	return va;
 }
 
