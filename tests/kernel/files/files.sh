@@ -50,6 +50,15 @@ make_fs() {
 	mkdir -p "$folder" && mount -t "$type" "$device" "$folder"
 }
 
+# free_again FOLDER: it is unmounted. The kernel lets go of the files of an io_uring some time after its process has ended.
+free_again() {
+	for _ in $(seq 100); do
+		umount "$1" 2>/dev/null && return
+		sleep 0.1
+	done
+	umount "$1"
+}
+
 # sectors DEVICE: its size in units of 512 bytes, as device-mapper has them
 sectors() {
 	echo $(($(blockdev --getsize64 "$1") / 512))
