@@ -37,8 +37,8 @@ subjects='bounce|read-cached-64K-t*|default BARLANE_FILE_TUNE=bounce=16K BARLANE
 bounce-large|read-cached-1M-t*|BARLANE_FILE_PATH=mapped BARLANE_FILE_PATH=mapped,BARLANE_FILE_TUNE=bounce=32K BARLANE_FILE_PATH=mapped,BARLANE_FILE_TUNE=bounce=128K BARLANE_FILE_PATH=mapped,BARLANE_FILE_TUNE=bounce=256K
 straight|read-cached-*-t*|default BARLANE_FILE_PATH=mapped,BARLANE_FILE_TUNE=straight_min=1;straight_max=32M
 paths|read-cached-*-t*|default BARLANE_FILE_PATH=mapped BARLANE_FILE_PATH=staged BARLANE_FILE_PATH=plain
-piece|read-cached-16M-t*|default BARLANE_FILE_TUNE=piece=256K BARLANE_FILE_TUNE=piece=1M BARLANE_FILE_TUNE=read_slots=2 BARLANE_FILE_TUNE=read_slots=8
-piece-small|read-cached-1M-t*|default BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K BARLANE_FILE_TUNE=read_slots=2 BARLANE_FILE_TUNE=read_slots=8
+piece|read-cached-16M-t*|default BARLANE_FILE_TUNE=piece=256K BARLANE_FILE_TUNE=piece=1M
+piece-small|read-cached-1M-t*|default BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K
 direct-read|read-direct-*-t*|default BARLANE_FILE_TUNE=direct_one=0 BARLANE_FILE_TUNE=direct_one=1M BARLANE_FILE_TUNE=direct_small=64K BARLANE_FILE_TUNE=direct_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_small=512K BARLANE_FILE_TUNE=cpu_max=0 BARLANE_FILE_TUNE=cpu_max=128K
 direct-write|write-direct-*-t*|default BARLANE_FILE_TUNE=direct_one=0 BARLANE_FILE_TUNE=direct_one=1M BARLANE_FILE_TUNE=direct_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_small=512K
 write|write-cached-*-t*|default BARLANE_FILE_TUNE=land_max=0 BARLANE_FILE_TUNE=land_max=64K BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K BARLANE_FILE_PATH=plain'

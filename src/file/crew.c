@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -29,16 +28,6 @@
 #endif
 
 /**
- * struct member - a thread of the crew
- * @next: list of all
- * @cpu:  its clock
- */
-struct member {
-	struct member *next;
-	clockid_t cpu;
-};
-
-/**
  * struct crew - all of it; @lock is a leaf: nothing is called under it that could wait for others, and threads are made
  * under it, so that none is counted that does not come
  * @lock:    guards the rest
@@ -46,12 +35,10 @@ struct member {
  * @gone:    a thread has left
  * @first:   next piece of work
  * @last:    last piece
- * @members: threads
- * @nr:      how many, those included that have not run yet
+ * @nr:      threads, those included that have not run yet
  * @idle:    of them, those that sleep
  * @called:  sleepers that were woken and are not awake yet
  * @leaving: raised to make all idle threads leave
- * @past_ns: CPU time of those that have left
  */
 static struct crew {
 	pthread_mutex_t lock;
@@ -59,12 +46,10 @@ static struct crew {
 	pthread_cond_t gone;
 	struct bl_work *first;
 	struct bl_work *last;
-	struct member *members;
 	unsigned int nr;
 	unsigned int idle;
 	unsigned int called;
 	unsigned int leaving;
-	uint64_t past_ns;
 } crew = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -90,7 +75,7 @@ static void after_fork_parent(void)
 	pthread_mutex_unlock(&crew.lock);
 }
 
-/* The threads are the parent's, and so is what was queued. The few bytes of the members are left. */
+/* The threads are the parent's, and so is what was queued. */
 static void after_fork_child(void)
 {
 	tsan_release(&crew.lock);
@@ -116,15 +101,6 @@ static struct timespec timespec_of(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000U), (long)(ns % 1000000000U) };
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	if (clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
 static struct bl_work *take(void)
 {
 	struct bl_work *work = crew.first;
@@ -146,24 +122,19 @@ static void *member_main(void *arg);
 /* One more thread; the lock is held. Signals are for the program's own threads. 0, or the error. */
 static int start_thread(void)
 {
-	struct member *member = calloc(1, sizeof(*member));
 	sigset_t all, old;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int ret;
 
-	if (!member)
-		return ENOMEM;
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&thread, &attr, member_main, member);
+	ret = pthread_create(&thread, &attr, member_main, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
-	if (ret)
-		free(member);
-	else
+	if (!ret)
 		crew.nr++;
 	return ret;
 }
@@ -219,44 +190,21 @@ static bool sleep_idle(unsigned int leaving)
 	return crew.first;
 }
 
-static void enlist(struct member *member)
-{
-	/* fails for threads that do not exist only */
-	pthread_getcpuclockid(pthread_self(), &member->cpu);
-	member->next = crew.members;
-	crew.members = member;
-}
-
-static void leave(struct member *member)
-{
-	struct member **link = &crew.members;
-
-	while (*link && *link != member)
-		link = &(*link)->next;
-	if (*link)
-		*link = member->next;
-	crew.past_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	crew.nr--;
-	pthread_cond_broadcast(&crew.gone);
-}
-
 static void *member_main(void *arg)
 {
-	struct member *member = arg;
 	struct bl_work *work;
 	unsigned int leaving;
 
 	pthread_setname_np(pthread_self(), "barlane-file");
 	pthread_mutex_lock(&crew.lock);
-	enlist(member);
 	leaving = crew.leaving;
 	do {
 		while ((work = take()))
 			work_one(work);
 	} while (crew.leaving == leaving && sleep_idle(leaving));
-	leave(member);
+	crew.nr--;
+	pthread_cond_broadcast(&crew.gone);
 	pthread_mutex_unlock(&crew.lock);
-	free(member);
 	return NULL;
 }
 
@@ -346,18 +294,6 @@ unsigned int bl_crew_size(void)
 	nr = crew.nr;
 	pthread_mutex_unlock(&crew.lock);
 	return nr;
-}
-
-uint64_t bl_crew_cpu_ns(void)
-{
-	uint64_t ns;
-
-	pthread_mutex_lock(&crew.lock);
-	ns = crew.past_ns;
-	for (const struct member *member = crew.members; member; member = member->next)
-		ns += clock_ns(member->cpu);
-	pthread_mutex_unlock(&crew.lock);
-	return ns;
 }
 
 int bl_crew_stop(uint64_t timeout_ns)

@@ -53,9 +53,6 @@ unsigned int bl_crew_limit(void);
 /* How many threads there are, busy or idle. */
 unsigned int bl_crew_size(void);
 
-/* CPU time that threads of the crew have used so far, those that have left included. */
-uint64_t bl_crew_cpu_ns(void);
-
 /**
  * bl_crew_stop() - Let all threads leave
  * @timeout_ns: how long to wait for those that are busy

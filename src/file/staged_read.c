@@ -197,12 +197,9 @@ static void take_part(struct job *job, struct bl_lane *lane)
 {
 	struct bl_piece piece;
 	size_t first = SIZE_MAX;
-	unsigned int slot = 0, before = 0, nr = lane->nr;
+	unsigned int slot = 0, before = 0;
 	int ret = 0, err;
 
-	/* few enough for the CPU's own cache; the copy engine is faster than the reads */
-	if (!job->direct && nr > bl_file_tune()->read_slots)
-		nr = bl_file_tune()->read_slots;
 	bl_ce_flush(lane->ce, job->mapped);
 	while (!ret && bl_pieces_take(&job->pieces, &piece)) {
 		if (first == SIZE_MAX)
@@ -211,7 +208,7 @@ static void take_part(struct job *job, struct bl_lane *lane)
 		if (ret)
 			bl_pieces_stop(&job->pieces, piece.off, ret);
 		before = slot;
-		slot = (slot + 1) % nr;
+		slot = (slot + 1) % lane->nr;
 	}
 	err = bl_lane_drain(lane);
 	if (err && first != SIZE_MAX)

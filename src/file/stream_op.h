@@ -46,7 +46,7 @@ enum bl_op_way { BL_WAY_HELD, BL_WAY_CPU, BL_WAY_BOUNCE };
  * @work:  for the crew
  * @op:    it
  * @slot:  way bounce: its slot
- * @chunk: way bounce: chunk that the slot is for now
+ * @chunk: way bounce: chunk that the slot holds
  * @got:   bytes of it that were read or written
  * @err:   why not more
  * @done:  @got and @err are of @chunk, and not counted yet

@@ -15,18 +15,16 @@
 	X(bounce, 64U << 10, 4096, 1U << 20)                                                                           \
 	/* requests of these sizes are read by the kernel into the mapping itself; 0: none */                          \
 	X(straight_min, 0, 0, 1U << 30)                                                                                \
-	X(straight_max, 1U << 30, 0, 1U << 30)                                                                                \
+	X(straight_max, 1U << 30, 0, 1U << 30)                                                                         \
 	/* what it takes: a call, and each KiB */                                                                      \
 	X(mapped_call_ns, 700, 0, 1000000)                                                                             \
 	X(mapped_kib_ns, 154, 0, 1000000)                                                                              \
 	/* path staged through the page cache, likewise */                                                             \
-	X(staged_call_ns, 12000, 0, 1000000)                                                                            \
-	X(staged_kib_ns, 140, 0, 1000000)                                                                               \
+	X(staged_call_ns, 12000, 0, 1000000)                                                                           \
+	X(staged_kib_ns, 140, 0, 1000000)                                                                              \
 	/* bytes per piece through the page cache: of requests of at least eight, and of smaller ones */               \
-	X(piece, 1U << 20, 65536, 2U << 20)                                                                          \
+	X(piece, 1U << 20, 65536, 2U << 20)                                                                            \
 	X(piece_small, 256U << 10, 65536, 2U << 20)                                                                    \
-	/* slots that a thread takes turns with */                                                                     \
-	X(read_slots, 64, 2, 64)                                                                                        \
 	/* bytes per piece past the page cache; requests up to direct_one are not cut */                               \
 	X(direct_piece, 512U << 10, 65536, 2U << 20)                                                                   \
 	X(direct_small, 256U << 10, 65536, 2U << 20)                                                                   \
