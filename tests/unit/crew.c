@@ -176,11 +176,36 @@ static void a_thread_that_is_there_does_what_no_other_can_be_made_for(void)
 	check_eq(bl_crew_size(), 1);
 }
 
+/* Threads are called for work that is gone when they wake: if they stayed counted as called, nobody would be woken more. */
+static void work_that_is_withdrawn_leaves_nobody_deaf(void)
+{
+	struct piece pieces[4];
+
+	begin(false);
+	for (int round = 0; round < 500; round++) {
+		bool withdrawn[4];
+
+		chain(pieces, 4);
+		check_eq(bl_crew_submit(&pieces[0].work), 0);
+		for (int i = 0; i < 4; i++)
+			withdrawn[i] = bl_crew_withdraw(&pieces[i].work);
+		for (int i = 0; i < 4; i++)
+			check(withdrawn[i] ? !atomic_load(&pieces[i].runs) : all_ran(&pieces[i], 1));
+		if (round % 16)
+			continue;
+		usleep(2000);
+		chain(pieces, 4);
+		check_eq(bl_crew_submit(&pieces[0].work), 0);
+		check(all_ran(pieces, 4));
+	}
+}
+
 static const struct tap_test tests[] = {
 	{"work is done by threads that are made for it", work_is_done_by_threads_that_are_made_for_it},
 	{"without a thread the chain is as it was", without_a_thread_the_chain_is_as_it_was},
 	{"submitters that get no thread at once lose no work", submitters_that_get_no_thread_at_once_lose_no_work},
 	{"what is withdrawn meanwhile does not break the chain", what_is_withdrawn_meanwhile_does_not_break_the_chain},
+	{"work that is withdrawn leaves nobody deaf", work_that_is_withdrawn_leaves_nobody_deaf},
 	{"a thread that is there does what no other can be made for", a_thread_that_is_there_does_what_no_other_can_be_made_for},
 };
 

@@ -7,6 +7,7 @@
 
 #include "file/config_load.h"
 #include "tap.h"
+#include "temp_dir.h"
 #include "util/log.h"
 
 static struct bl_file_config config;
@@ -395,19 +396,9 @@ static const struct tap_test tests[] = {
 	{"the denylist knows what lies below a mount", the_denylist_knows_what_lies_below_a_mount},
 };
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(int argc, char **argv)
 {
-	if (!mkdtemp(dir))
+	if (temp_dir_make(dir))
 		return 2;
-	atexit(clean_up);
 	return tap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
 }

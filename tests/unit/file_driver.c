@@ -14,6 +14,7 @@
 #include "file/nvfs_modules.h"
 #include "file_root.h"
 #include "tap.h"
+#include "temp_dir.h"
 
 #undef cuFileDriverClose
 
@@ -546,20 +547,10 @@ static const struct tap_test tests[] = {
 	{"errors become what calls return", errors_become_what_calls_return},
 };
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(int argc, char **argv)
 {
-	if (!mkdtemp(dir))
+	if (temp_dir_make(dir))
 		return 2;
-	atexit(clean_up);
 	/* no file of this machine */
 	setenv("CUFILE_ENV_PATH_JSON", "/dev/null/none", 1);
 	return tap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);

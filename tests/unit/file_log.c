@@ -9,6 +9,7 @@
 
 #include "file/config_load.h"
 #include "tap.h"
+#include "temp_dir.h"
 #define log_fmt(fmt) "test: " fmt
 #include "util/log.h"
 
@@ -242,19 +243,9 @@ static const struct tap_test tests[] = {
 	{"a child writes to the same file", a_child_writes_to_the_same_file},
 };
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(int argc, char **argv)
 {
-	if (!mkdtemp(dir))
+	if (temp_dir_make(dir))
 		return 2;
-	atexit(clean_up);
 	return tap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
 }

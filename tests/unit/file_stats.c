@@ -14,6 +14,7 @@
 #include "file/stats_file.h"
 #include "file_root.h"
 #include "tap.h"
+#include "temp_dir.h"
 
 static char dir[] = "/tmp/barlane-stats-XXXXXX";
 
@@ -568,25 +569,10 @@ static const struct tap_test tests[] = {
 	{"nowhere to write is no failure", nowhere_to_write_is_no_failure},
 };
 
-static pid_t first;
-
-static void clean_up(void)
-{
-	char command[64];
-
-	if (getpid() != first)
-		return;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(int argc, char **argv)
 {
-	if (!mkdtemp(dir))
+	if (temp_dir_make(dir))
 		return 2;
-	first = getpid();
-	atexit(clean_up);
 	setenv("XDG_RUNTIME_DIR", dir, 1);
 	setenv("CUFILE_ENV_PATH_JSON", "/dev/null/none", 1);
 	return tap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);

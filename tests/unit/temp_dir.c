@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "temp_dir.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *made;
+static pid_t owner;
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void clean_up(void)
+{
+	if (getpid() == owner && nftw(made, remove_entry, 16, FTW_DEPTH | FTW_PHYS))
+		perror(made);
+}
+
+int temp_dir_make(char *dir)
+{
+	if (!mkdtemp(dir))
+		return -1;
+	made = dir;
+	owner = getpid();
+	return atexit(clean_up);
+}
