@@ -20,11 +20,10 @@ enum state { NOT_STARTED, RUNS, NEVER };
 /**
  * struct helper - the thread
  * @lock:  guards what follows
- * @work:  @split or @quit was set
+ * @work:  @split was set
  * @state: whether there is a thread
- * @id:    the thread, while it runs
+ * @id:    the thread, once it runs
  * @split: offered, not taken yet
- * @quit:  the library goes away
  * @has:   what the thread works on; set under @lock, cleared without it
  */
 static struct helper {
@@ -33,7 +32,6 @@ static struct helper {
 	enum state state;
 	pthread_t id;
 	struct bl_split *split;
-	bool quit;
 	_Atomic(struct bl_split *) has;
 } helper = { .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER };
 
@@ -77,21 +75,20 @@ static struct bl_split *take_offer(void)
 	struct bl_split *split;
 
 	pthread_mutex_lock(&helper.lock);
-	while (!helper.split && !helper.quit)
+	while (!helper.split)
 		pthread_cond_wait(&helper.work, &helper.lock);
-	split = helper.quit ? NULL : helper.split;
+	split = helper.split;
 	helper.split = NULL;
 	atomic_store(&helper.has, split);
 	pthread_mutex_unlock(&helper.lock);
 	return split;
 }
 
+/* It never ends: the shared libraries that contain it are never unmapped. */
 static void *thread(void *unused)
 {
-	struct bl_split *split;
-
-	while ((split = take_offer())) {
-		help(split);
+	for (;;) {
+		help(take_offer());
 		atomic_store(&helper.has, NULL);
 	}
 	return NULL;
@@ -137,7 +134,7 @@ void bl_helper_lend(struct bl_split *split)
 	/* who finds the lock taken would find the helper taken, too */
 	if (pthread_mutex_trylock(&helper.lock))
 		return;
-	if (helper.state == NOT_STARTED && !helper.quit)
+	if (helper.state == NOT_STARTED)
 		start();
 	if (helper.state == RUNS && !helper.split && !atomic_load(&helper.has)) {
 		helper.split = split;
@@ -164,20 +161,4 @@ void bl_helper_forget(void)
 	helper.state = NOT_STARTED;
 	helper.split = NULL;
 	atomic_store(&helper.has, NULL);
-}
-
-/* The library's code must not go away under the thread; at exit it ends like everything else. */
-static __attribute__((destructor)) void stop(void)
-{
-	bool runs;
-
-	if (bl_fork_is_child() || pthread_mutex_trylock(&helper.lock))
-		return;
-	helper.quit = true;
-	runs = helper.state == RUNS;
-	helper.state = NEVER;
-	pthread_cond_signal(&helper.work);
-	pthread_mutex_unlock(&helper.lock);
-	if (runs)
-		pthread_join(helper.id, NULL);
 }
