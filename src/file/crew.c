@@ -131,7 +131,8 @@ static int start_thread(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&thread, &attr, member_main, NULL);
+	/* it leaves when everybody does, also if it has not run before */
+	ret = pthread_create(&thread, &attr, member_main, (void *)(uintptr_t)crew.leaving);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!ret)
@@ -192,12 +193,11 @@ static bool sleep_idle(unsigned int leaving)
 
 static void *member_main(void *arg)
 {
+	unsigned int leaving = (unsigned int)(uintptr_t)arg;
 	struct bl_work *work;
-	unsigned int leaving;
 
 	pthread_setname_np(pthread_self(), "barlane-file");
 	pthread_mutex_lock(&crew.lock);
-	leaving = crew.leaving;
 	do {
 		while ((work = take()))
 			work_one(work);

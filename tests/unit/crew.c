@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,9 +17,38 @@
 /* While it is shut, creation takes long enough for others to come by, and fails. */
 static atomic_bool shut;
 static atomic_uint asked;
+/* While it is set, threads run late. */
+static atomic_bool late;
+
+struct start {
+	void *(*start)(void *);
+	void *arg;
+};
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg);
+
+static void *start_late(void *arg)
+{
+	struct start start = *(struct start *)arg;
+
+	free(arg);
+	usleep(200000);
+	return start.start(start.arg);
+}
+
+static int create_late(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	struct start *copy = malloc(sizeof(*copy));
+	int ret;
+
+	check(copy);
+	*copy = (struct start){ start, arg };
+	ret = __real_pthread_create(thread, attr, start_late, copy);
+	if (ret)
+		free(copy);
+	return ret;
+}
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
@@ -30,6 +60,8 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	if (state != PTHREAD_CREATE_DETACHED)
 		return __real_pthread_create(thread, attr, start, arg);
 	atomic_fetch_add(&asked, 1);
+	if (atomic_load(&late))
+		return create_late(thread, attr, start, arg);
 	if (!atomic_load(&shut))
 		return __real_pthread_create(thread, attr, start, arg);
 	usleep(20000);
@@ -104,6 +136,21 @@ static void without_a_thread_the_chain_is_as_it_was(void)
 	atomic_store(&shut, false);
 	check_eq(bl_crew_submit(&pieces[0].work), 0);
 	check(all_ran(pieces, 4));
+}
+
+/* It was made for work that another thread has done by the time it runs. */
+static void a_thread_that_runs_late_leaves_with_the_others(void)
+{
+	struct piece pieces[2];
+
+	begin(false);
+	atomic_store(&late, true);
+	chain(pieces, 2);
+	check_eq(bl_crew_submit(&pieces[0].work), 0);
+	check(all_ran(pieces, 2));
+	check_eq(bl_crew_size(), 2);
+	check_eq(bl_crew_stop(5 * SECOND), 0);
+	atomic_store(&late, false);
 }
 
 static void *submit(void *arg)
@@ -203,6 +250,7 @@ static void work_that_is_withdrawn_leaves_nobody_deaf(void)
 static const struct tap_test tests[] = {
 	{"work is done by threads that are made for it", work_is_done_by_threads_that_are_made_for_it},
 	{"without a thread the chain is as it was", without_a_thread_the_chain_is_as_it_was},
+	{"a thread that runs late leaves with the others", a_thread_that_runs_late_leaves_with_the_others},
 	{"submitters that get no thread at once lose no work", submitters_that_get_no_thread_at_once_lose_no_work},
 	{"what is withdrawn meanwhile does not break the chain", what_is_withdrawn_meanwhile_does_not_break_the_chain},
 	{"work that is withdrawn leaves nobody deaf", work_that_is_withdrawn_leaves_nobody_deaf},
