@@ -16,6 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The build looks for races: it is slow by the byte, and what one thread does alone need not be done at length. */
+#ifdef __has_feature
+#define TAP_HAS_FEATURE(x) __has_feature(x)
+#else
+#define TAP_HAS_FEATURE(x) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || TAP_HAS_FEATURE(thread_sanitizer)
+#define TAP_TSAN 1
+#else
+#define TAP_TSAN 0
+#endif
+
 struct tap_test {
 	const char *name;
 	void (*run)(void);

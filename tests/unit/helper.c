@@ -10,17 +10,6 @@
 #include "copy/helper.h"
 #include "tap.h"
 
-#ifdef __has_feature
-#define HAS_FEATURE(x) __has_feature(x)
-#else
-#define HAS_FEATURE(x) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || HAS_FEATURE(thread_sanitizer)
-#define TSAN 1
-#else
-#define TSAN 0
-#endif
-
 #define BLOCKS 500U
 
 /**
@@ -245,7 +234,7 @@ static int child_anew(void)
 
 static void a_child_starts_its_own(void)
 {
-	if (TSAN)
+	if (TAP_TSAN)
 		skip("ThreadSanitizer knows no threads in a child of a threaded process");
 	want_two_cpus();
 	each_block_is_copied_once();
