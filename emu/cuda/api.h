@@ -162,6 +162,7 @@
 
 #define EMU_API_LAUNCH(X)                                                                                              \
 	X(2000, "cuModuleLoadData", cuModuleLoadData, (CUmodule * module, const void *image))                          \
+	X(12040, "cuFuncLoad", cuFuncLoad, (CUfunction fn))                                                            \
 	X(2000, "cuModuleUnload", cuModuleUnload, (CUmodule module))                                                   \
 	X(2000, "cuModuleGetFunction", cuModuleGetFunction, (CUfunction * fn, CUmodule module, const char *name))      \
 	X(4000, "cuLaunchKernel", cuLaunchKernel,                                                                      \

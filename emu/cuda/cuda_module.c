@@ -2,31 +2,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "api.h"
 #include "capture.h"
 #include "fault.h"
 #include "launch.h"
+#include "loading.h"
 #include "queue.h"
 #include "state.h"
 
 #define MAX_BLOCK_THREADS 1024U
 #define MAX_SHARED	  49152U
 
-/* How often the end of running kernels is looked for. */
-#define LOOK_US 20
-
 /**
  * struct emu_function - an entry of a loaded module
  * @next:   list of the module
  * @module: it
  * @kernel: what runs
+ * @loaded: it was launched, or cuFuncLoad() was called
  */
 struct emu_function {
 	struct emu_function *next;
 	struct emu_module *module;
 	const struct emu_kernel *kernel;
+	int loaded;
 };
 
 /**
@@ -67,9 +66,7 @@ CUresult cuModuleLoadData(CUmodule *module_p, const void *image)
 		return CUDA_ERROR_INVALID_IMAGE;
 	if (!emu_kernel_known(image))
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	/* seen on an H200: 996 ms beside a kernel of one second, in a non-blocking stream, and of a single block too */
-	while (atomic_load(&ctx->kernels))
-		usleep(LOOK_US);
+	emu_load_module(ctx);
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -186,6 +183,51 @@ CUresult cuModuleGetFunction(CUfunction *fn, CUmodule handle, const char *name)
 	return ret;
 }
 
+static struct emu_function *function_find(CUfunction handle)
+{
+	for (struct emu_module *module = modules; module; module = module->next) {
+		for (struct emu_function *fn = module->functions; fn; fn = fn->next) {
+			if ((CUfunction)fn == handle)
+				return fn;
+		}
+	}
+	return NULL;
+}
+
+/* Whoever uses a function first waits for its code; others find it loaded, or wait for the one who is at it. */
+static CUresult function_load(struct emu_ctx *ctx, CUfunction handle)
+{
+	struct emu_function *fn;
+	int known, loaded;
+
+	emu_lock();
+	fn = function_find(handle);
+	known = fn != NULL;
+	loaded = fn && fn->loaded;
+	emu_unlock();
+	if (!known)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (loaded)
+		return CUDA_SUCCESS;
+	emu_load_function(ctx);
+	emu_lock();
+	fn = function_find(handle);
+	if (fn)
+		fn->loaded = 1;
+	emu_unlock();
+	return fn ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuFuncLoad(CUfunction handle)
+{
+	struct emu_ctx *ctx;
+	CUresult ret = emu_enter_ctx(&ctx);
+
+	if (!ret)
+		ret = emu_cuda_fault("cuda.module", CUDA_ERROR_INVALID_PTX);
+	return ret ? ret : function_load(ctx, handle);
+}
+
 struct launch {
 	struct emu_ctx *ctx;
 	const struct emu_kernel *kernel;
@@ -241,17 +283,6 @@ static int dims_ok(const unsigned int *grid, const unsigned int *block, unsigned
 	return threads <= MAX_BLOCK_THREADS && shared <= MAX_SHARED;
 }
 
-static struct emu_function *function_find(CUfunction handle)
-{
-	for (struct emu_module *module = modules; module; module = module->next) {
-		for (struct emu_function *fn = module->functions; fn; fn = fn->next) {
-			if ((CUfunction)fn == handle)
-				return fn;
-		}
-	}
-	return NULL;
-}
-
 /* The kernels here use the first dimension only, and so must their launches. Lock held. */
 static CUresult prepare(const struct emu_function *fn, const unsigned int *grid, const unsigned int *block,
 			void **params, struct launch *launch)
@@ -289,6 +320,8 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned int gx, unsigned int gy, uns
 	if (extra)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	ret = emu_cuda_fault("cuda.launch", CUDA_ERROR_LAUNCH_FAILED);
+	if (!ret)
+		ret = function_load(ctx, handle);
 	if (ret)
 		return ret;
 	launch = calloc(1, sizeof(*launch));

@@ -81,6 +81,20 @@ static enum emu_blob get_blob(const char *name)
 	return EMU_BLOB_REAL;
 }
 
+static enum emu_load get_load(const char *name)
+{
+	static const char *const names[EMU_LOAD_NR] = { "kernels", "idle", "launch" };
+	const char *text = getenv(name);
+
+	for (int i = 0; text && *text && i < EMU_LOAD_NR; i++) {
+		if (!strcmp(text, names[i]))
+			return i;
+	}
+	if (text && *text)
+		bad(name, text, "one of kernels, idle, launch");
+	return EMU_LOAD_KERNELS;
+}
+
 static uint64_t power_of_two_above(uint64_t value)
 {
 	uint64_t power = 1;
@@ -108,6 +122,7 @@ static void env_read(void)
 	env.card = (enum emu_card_use)get_number("BARLANE_EMU_CARD", EMU_CARD_IF_THERE, EMU_CARD_NEVER,
 						 EMU_CARD_ALWAYS);
 	env.channels = (unsigned int)get_number("BARLANE_EMU_CHANNELS", 0, 0, 1024);
+	env.load = get_load("BARLANE_EMU_LOAD");
 	env.async_us = (unsigned int)get_number("BARLANE_EMU_ASYNC_US", 0, 0, 10000000);
 }
 

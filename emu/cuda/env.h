@@ -29,6 +29,14 @@ enum emu_card_use {
 	EMU_CARD_IF_THERE,
 };
 
+/* What it takes to load a module. */
+enum emu_load {
+	EMU_LOAD_KERNELS, /* the call waits for kernels that run, as measured on a real driver */
+	EMU_LOAD_IDLE,	  /* for all that is on the context's streams */
+	EMU_LOAD_LAUNCH,  /* the first launch waits for that, not the call */
+	EMU_LOAD_NR,
+};
+
 /**
  * struct emu_env - the emulated machine
  * @error:        1 when a variable could not be parsed, which was said on stderr
@@ -41,6 +49,7 @@ enum emu_card_use {
  * @dmabuf:       devices make dma-bufs
  * @card:         whether a card in the machine is used
  * @channels:     hardware channels that streams share, 0: each has its own
+ * @load:         what modules wait for, and when
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -54,6 +63,7 @@ struct emu_env {
 	int dmabuf;
 	enum emu_card_use card;
 	unsigned int channels;
+	enum emu_load load;
 	unsigned int async_us;
 };
 

@@ -8,6 +8,7 @@
 #include "counts.h"
 #include "env.h"
 #include "fault.h"
+#include "loading.h"
 #include "rm.h"
 
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -68,6 +69,7 @@ CUresult emu_enter_ctx(struct emu_ctx **ctx_p)
 	if (!self.depth || !self.stack[self.depth - 1])
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*ctx_p = self.stack[self.depth - 1];
+	emu_load_await(*ctx_p);
 	return emu_ctx_error(*ctx_p);
 }
 

@@ -32,6 +32,7 @@ enum {
  * @alive:   0 after destruction; a primary context comes to life again
  * @sticky:  error that a kernel left behind: every later call gives it
  * @kernels: that are running
+ * @loading: thread that loads code and waits for the GPU; the calls of all others wait for it
  * @primary: whether it is the GPU's primary context
  * @retains: primary: holders
  * @heap:    what cuMemAlloc takes from
@@ -42,6 +43,7 @@ struct emu_ctx {
 	atomic_int alive;
 	atomic_int sticky;
 	atomic_int kernels;
+	atomic_int loading;
 	int primary;
 	int retains;
 	struct emu_heap heap;
