@@ -65,7 +65,7 @@ static struct library {
 enum stream_kind { DEFAULT_STREAM, THREAD_STREAM, BLOCKING, NON_BLOCKING };
 
 /* What a case wants besides. */
-enum { REGISTERED = 1, DIRECT = 2, BYPASS = 4, UNALIGNED = 8, POOL_PATH = 16 };
+enum { REGISTERED = 1, DIRECT = 2, BYPASS = 4, UNALIGNED = 8, POOL_PATH = 16, LISTED = 32 };
 
 /**
  * struct trial - one case
@@ -73,7 +73,8 @@ enum { REGISTERED = 1, DIRECT = 2, BYPASS = 4, UNALIGNED = 8, POOL_PATH = 16 };
  * @kind:  stream
  * @len:   bytes of an operation
  * @flags: REGISTERED: the buffer is; DIRECT: the file is opened with O_DIRECT; BYPASS: stream_memops_bypass; UNALIGNED:
- *         offsets and size are; POOL_PATH: this library's path "staged", so that reads do not go by the CPU
+ *         offsets and size are; POOL_PATH: this library's path "staged", so that reads do not go by the CPU; LISTED: the
+ *         stream is registered although it fixes nothing: this library's kernel is there, if BARLANE_FILE_STREAM_KERNEL is 1
  * @fixed: CU_FILE_STREAM_FIXED_*
  */
 struct trial {
@@ -141,7 +142,7 @@ static void set_up(const struct trial *trial)
 	must(descr.handle.fd >= 0 && !lib.cuFileHandleRegister(&fh, &descr).err, "cuFileHandleRegister");
 	if (trial->flags & REGISTERED)
 		must(!lib.cuFileBufRegister((void *)(uintptr_t)device, MEMORY, 0).err, "cuFileBufRegister");
-	if (trial->fixed)
+	if (trial->fixed || trial->flags & LISTED)
 		must(!lib.cuFileStreamRegister(stream, trial->fixed).err, "cuFileStreamRegister");
 }
 
@@ -361,9 +362,11 @@ static const struct trial trials[] = {
 	{ "pinned memory, CUDA copies, 16 MiB", NON_BLOCKING, 16 << 20, POOL_PATH, ALL },
 	{ "pinned memory, CUDA copies, 64 MiB", NON_BLOCKING, 64 << 20, POOL_PATH, ALL },
 	{ "pinned memory, CUDA copies, 16 MiB, unaligned", NON_BLOCKING, 16 << 20, POOL_PATH | UNALIGNED, ALL },
-	{ "pinned memory, kernel, 64 KiB", NON_BLOCKING, 64 << 10, POOL_PATH, LATE },
-	{ "pinned memory, kernel, 16 MiB", NON_BLOCKING, 16 << 20, POOL_PATH, LATE },
-	{ "pinned memory, kernel, 64 MiB, default stream", DEFAULT_STREAM, 64 << 20, POOL_PATH, LATE },
+	{ "pinned memory, kernel, 64 KiB", NON_BLOCKING, 64 << 10, POOL_PATH | LISTED, LATE },
+	{ "pinned memory, kernel, 16 MiB", NON_BLOCKING, 16 << 20, POOL_PATH | LISTED, LATE },
+	{ "pinned memory, kernel, 16 MiB, unaligned", NON_BLOCKING, 16 << 20, POOL_PATH | LISTED | UNALIGNED, LATE },
+	{ "registered memory, kernel writes, 1 MiB", NON_BLOCKING, 1 << 20, REGISTERED | LISTED, LATE },
+	{ "pinned memory, kernel, 64 MiB, default stream", DEFAULT_STREAM, 64 << 20, POOL_PATH | LISTED, LATE },
 	{ "non-blocking, 1 MiB, host functions wait", NON_BLOCKING, 1 << 20, REGISTERED | BYPASS, ALL },
 	{ "non-blocking, 16 MiB, host functions wait, unfixed", NON_BLOCKING, 16 << 20, BYPASS, LATE },
 	{ "blocking, 16 MiB, host functions wait", BLOCKING, 16 << 20, REGISTERED | BYPASS, ALL },

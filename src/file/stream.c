@@ -17,9 +17,6 @@
 	(CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE |         \
 	 CU_FILE_STREAM_PAGE_ALIGNED_INPUTS)
 
-#define ALL_FIXED                                                                                                      \
-	(CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE)
-
 /* CU_STREAM_PER_THREAD: another stream in each thread. */
 #define PER_THREAD ((CUstream)2)
 
@@ -261,9 +258,9 @@ int bl_stream_register(CUstream handle, unsigned int flags)
 	ret = bl_stream_get(cuda, handle, context, &stream);
 	if (!ret)
 		ret = mark_registered(stream, flags);
-	/* to load it now keeps the first operation from waiting for kernels that run by then */
-	if (!ret && (flags & ALL_FIXED) != ALL_FIXED && stream->word)
-		bl_stream_kernel(cuda, context);
+	/* the only place: an operation must not wait for what is on streams by then */
+	if (!ret && stream->word)
+		bl_stream_kernel_load(cuda, context, handle);
 	bl_stream_leave(cuda);
 	return ret;
 }

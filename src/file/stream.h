@@ -137,11 +137,21 @@ void bl_stream_watch_end(void);
 void bl_stream_watch(struct bl_stream_op *op);
 void bl_stream_unwatch(struct bl_stream_op *op);
 
-/*
- * The kernel of move.ptx in the current context, loaded when it is asked for first: waits for kernels that are running. NULL
- * where it cannot be had; why is logged once.
- */
+/* Whether no operation exists. */
+bool bl_stream_watch_idle(void);
+
+/* The kernel of move.ptx in the current context, if it was loaded there; else NULL. Waits for nothing. */
 CUfunction bl_stream_kernel(const struct bl_cuda *cuda, CUcontext context);
+
+/**
+ * bl_stream_kernel_load() - Load it, unless that was tried before, or something is known to be under way
+ * @cuda:    driver library
+ * @context: the current context
+ * @handle:  a stream of it
+ *
+ * CUDA waits for kernels that are running, or for all that is on streams of the context. Why it cannot be had is logged.
+ */
+void bl_stream_kernel_load(const struct bl_cuda *cuda, CUcontext context, CUstream handle);
 
 /*
  * Give a stream a word that its context, which is current, reaches. Where none can be had the stream goes without; why is

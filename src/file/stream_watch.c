@@ -168,6 +168,16 @@ void bl_stream_watch_end(void)
 	pthread_mutex_unlock(&watch.lock);
 }
 
+bool bl_stream_watch_idle(void)
+{
+	bool idle;
+
+	pthread_mutex_lock(&watch.lock);
+	idle = !watch.users;
+	pthread_mutex_unlock(&watch.lock);
+	return idle;
+}
+
 void bl_stream_watch(struct bl_stream_op *op)
 {
 	pthread_mutex_lock(&watch.lock);

@@ -103,6 +103,7 @@ typedef void (*bl_cuda_host_fn)(void *arg);
 	X(CUresult, cuLaunchHostFunc, "cuLaunchHostFunc", (CUstream stream, bl_cuda_host_fn fn, void *arg))            \
 	X(CUresult, cuStreamIsCapturing, "cuStreamIsCapturing", (CUstream stream, int *status))                        \
 	X(CUresult, cuStreamGetId, "cuStreamGetId", (CUstream stream, unsigned long long *id))                         \
+	X(CUresult, cuFuncLoad, "cuFuncLoad", (CUfunction fn))                                                         \
 	X(CUresult, cuStreamGetCtx, "cuStreamGetCtx", (CUstream stream, CUcontext * ctx))                              \
 	X(CUresult, cuMemAllocAsync, "cuMemAllocAsync", (CUdeviceptr * ptr, size_t size, CUstream stream))             \
 	X(CUresult, cuMemFreeAsync, "cuMemFreeAsync", (CUdeviceptr ptr, CUstream stream))                              \
