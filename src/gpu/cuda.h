@@ -4,6 +4,9 @@
  *
  * libcuda.so.1 is never linked. bl_cuda() loads it on first use and resolves the table below; nothing here calls
  * cuInit(): a program that has GPU memory to pin has done so.
+ *
+ * Each library and program that wants the table links a copy of cuda.c and exports none of it: the table grows from build to
+ * build, and a program of another build must not lend its own to a library.
  */
 #ifndef BL_GPU_CUDA_H
 #define BL_GPU_CUDA_H
@@ -120,12 +123,10 @@ struct bl_cuda {
 	BL_CUDA_OPTIONAL(BL_CUDA_FIELD)
 };
 
-#pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
-
 /**
  * bl_cuda() - The driver library
  *
- * Loaded once per process and never unloaded. Thread-safe.
+ * Loaded once per copy of this, and never unloaded. Thread-safe.
  * Return: the table, or NULL when there is no usable libcuda.so.1; bl_cuda_error() says why.
  */
 const struct bl_cuda *bl_cuda(void);
@@ -148,7 +149,5 @@ const char *bl_cuda_strerror(CUresult err);
  * Return: positive errno value; EIO for what has no counterpart.
  */
 int bl_cuda_errno(CUresult err);
-
-#pragma GCC visibility pop
 
 #endif
