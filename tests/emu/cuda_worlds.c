@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The stand-in CUDA driver in worlds that its environment describes, each in a process of its own. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "emu/cuda/api.h"
+#include "gpu/kernels/pattern.h"
 #include "tests/tap.h"
 
 static void enter(void)
@@ -35,6 +38,7 @@ static void bad_variables(void)
 		{ "BARLANE_EMU_GPUS", "9" },	   { "BARLANE_EMU_GPUS", "-1" },  { "BARLANE_EMU_GPUS", "two" },
 		{ "BARLANE_EMU_VRAM", "16Q" },	   { "BARLANE_EMU_VRAM", "1K" },  { "BARLANE_EMU_VRAM", "4GB" },
 		{ "BARLANE_EMU_STATIC_BAR1", "2" }, { "BARLANE_EMU_CUDA", "13.0" }, { "BARLANE_EMU_BLOB", "other" },
+		{ "BARLANE_EMU_LOAD", "now" },
 	};
 	const CUresult unknown = CUDA_ERROR_UNKNOWN, no_device = CUDA_ERROR_NO_DEVICE;
 
@@ -234,6 +238,91 @@ static void delay(void)
 	in_world(slow_stream, NULL, "BARLANE_EMU_ASYNC_US", "200000");
 }
 
+static atomic_int gate;
+
+static void wait_for_gate(void *arg)
+{
+	while (!atomic_load(&gate))
+		usleep(100);
+}
+
+static void *open_late(void *arg)
+{
+	usleep(100000);
+	atomic_store(&gate, 1);
+	return NULL;
+}
+
+/* Stop a stream for a tenth of a second. */
+static void stop(CUstream stream)
+{
+	pthread_t thread;
+
+	atomic_store(&gate, 0);
+	check_eq(cuLaunchHostFunc(stream, wait_for_gate, NULL), CUDA_SUCCESS);
+	check_eq(pthread_create(&thread, NULL, open_late, NULL), 0);
+	check_eq(pthread_detach(thread), 0);
+}
+
+static CUfunction load(void)
+{
+	CUfunction fill;
+	CUmodule module;
+
+	check_eq(cuModuleLoadData(&module, bl_pattern_ptx), CUDA_SUCCESS);
+	check_eq(cuModuleGetFunction(&fill, module, "bl_pattern_fill"), CUDA_SUCCESS);
+	return fill;
+}
+
+static void launch(CUfunction fill, CUdeviceptr ptr, CUstream stream)
+{
+	uint64_t nr = 1, seed = 1;
+	void *params[] = { &ptr, &nr, &seed };
+
+	check_eq(cuLaunchKernel(fill, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL), CUDA_SUCCESS);
+}
+
+/* Who waits is seen by the gate: it is open when the call comes back. */
+static void loading(const void *arg)
+{
+	const char *world = arg;
+	CUstream stopped, other;
+	CUfunction fill;
+	CUdeviceptr ptr;
+
+	enter();
+	check_eq(cuMemAlloc_v2(&ptr, 4096), CUDA_SUCCESS);
+	check_eq(cuStreamCreate(&stopped, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	check_eq(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	stop(stopped);
+	fill = load();
+	check_eq(atomic_load(&gate), !strcmp(world, "idle"));
+	launch(fill, ptr, other);
+	check_eq(atomic_load(&gate), strcmp(world, "kernels") != 0);
+	check_eq(cuCtxSynchronize(), CUDA_SUCCESS);
+	/* what was launched once is there; so is what was asked for by name */
+	stop(stopped);
+	launch(fill, ptr, other);
+	check_eq(atomic_load(&gate), 0);
+	check_eq(cuCtxSynchronize(), CUDA_SUCCESS);
+	fill = load();
+	check_eq(cuFuncLoad(fill), CUDA_SUCCESS);
+	stop(stopped);
+	launch(fill, ptr, other);
+	check_eq(cuFuncLoad(fill), CUDA_SUCCESS);
+	check_eq(cuFuncLoad((CUfunction)&gate), CUDA_ERROR_INVALID_HANDLE);
+	check_eq(atomic_load(&gate), 0);
+	check_eq(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+static void loading_waits(void)
+{
+	static const char *const worlds[] = { "kernels", "idle", "launch" };
+
+	for (size_t i = 0; i < 3; i++)
+		in_world(loading, worlds[i], "BARLANE_EMU_LOAD", worlds[i]);
+}
+
 static const struct tap_test tests[] = {
 	{ "variables_that_make_no_sense_fail_cuinit", bad_variables },
 	{ "several_gpus_are_told_apart", several_gpus },
@@ -243,6 +332,7 @@ static const struct tap_test tests[] = {
 	{ "ipc_handle_shifts_by_a_fault_once", blob_shifts_once },
 	{ "faults_fire_once_at_their_point", faults_fire },
 	{ "streams_can_be_slowed_down", delay },
+	{ "loading_code_waits_for_what_it_is_told_to", loading_waits },
 };
 
 TAP_MAIN(tests)
