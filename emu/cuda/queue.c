@@ -2,13 +2,13 @@
 #include "queue.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "capture.h"
 #include "env.h"
+#include "util/thread.h"
 
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* something was queued, done or closed */
@@ -124,25 +124,11 @@ static void *stream_thread(void *arg)
 	return NULL;
 }
 
-/* Signals are for the program's own threads. */
 static int start_worker(struct emu_stream *stream)
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int ret;
-
-	if (stream->worker)
-		return 0;
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&thread, &attr, stream_thread, stream);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	stream->worker = !ret;
-	return ret;
+	if (!stream->worker)
+		stream->worker = !bl_thread_start(stream_thread, stream);
+	return stream->worker ? 0 : -1;
 }
 
 static void add_dep(struct emu_op *op, struct emu_op *dep)

@@ -12,20 +12,10 @@
 #include "ioprio.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/thread.h"
+#include "util/tsan.h"
 
 #define IDLE_NS 10000000000ULL
-
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-
-/* ThreadSanitizer keeps its own books: for it the child still holds the lock that is made new. */
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-#include <sanitizer/tsan_interface.h>
-#define tsan_release(lock) (__tsan_mutex_pre_unlock(lock, 0), __tsan_mutex_post_unlock(lock, 0))
-#else
-#define tsan_release(lock) ((void)(lock))
-#endif
 
 /**
  * struct crew - all of it; @lock is a leaf: nothing is called under it that could wait for others, and threads are made
@@ -119,22 +109,12 @@ static struct bl_work *take(void)
 
 static void *member_main(void *arg);
 
-/* One more thread; the lock is held. Signals are for the program's own threads. 0, or the error. */
+/* One more thread; the lock is held. 0, or the error. */
 static int start_thread(void)
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int ret;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* it leaves when everybody does, also if it has not run before */
-	ret = pthread_create(&thread, &attr, member_main, (void *)(uintptr_t)crew.leaving);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
+	int ret = bl_thread_start(member_main, (void *)(uintptr_t)crew.leaving);
+
 	if (!ret)
 		crew.nr++;
 	return ret;

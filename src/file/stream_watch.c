@@ -2,7 +2,6 @@
 /* Operations of streams that were begun, and the thread that gives them up at their deadlines. */
 #define log_fmt(fmt) "file/stream: " fmt
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +9,7 @@
 #include "stream_op.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/thread.h"
 
 #define IDLE_NS	   10000000000ULL
 #define DEFAULT_MS 60000ULL
@@ -127,24 +127,6 @@ static void *watch_main(void *arg)
 	return NULL;
 }
 
-/* Signals are for the program's own threads. */
-static int start(void)
-{
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int ret;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&thread, &attr, watch_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return ret;
-}
-
 int bl_stream_watch_begin(void)
 {
 	int ret = 0;
@@ -152,7 +134,7 @@ int bl_stream_watch_begin(void)
 	bl_stream_timeout_ns();
 	pthread_mutex_lock(&watch.lock);
 	if (!watch.running)
-		ret = start();
+		ret = bl_thread_start(watch_main, NULL);
 	if (!ret) {
 		watch.running = true;
 		watch.users++;

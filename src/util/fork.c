@@ -8,17 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-
-/* ThreadSanitizer keeps its own books: for it the child still holds the lock that is made new. */
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-#include <sanitizer/tsan_interface.h>
-#define tsan_release(lock) (__tsan_mutex_pre_unlock(lock, 0), __tsan_mutex_post_unlock(lock, 0))
-#else
-#define tsan_release(lock) ((void)(lock))
-#endif
+#include "tsan.h"
 
 /* Before bl_fork_init() nothing is open, so nothing can be inherited: look like the owner. */
 static uint32_t owner_word = BL_FORK_MAGIC;
