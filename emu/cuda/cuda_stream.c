@@ -133,43 +133,48 @@ CUresult cuStreamSynchronize(CUstream handle)
 	return emu_ctx_error(ctx);
 }
 
-/* Of any context's stream; the default streams are those of the current one. */
-CUresult cuStreamGetCtx(CUstream handle, CUcontext *ctx_p)
+/*
+ * A stream to ask about: of any context, the default streams are those of the current one. On success the queue is locked.
+ */
+static CUresult enter_any(CUstream handle, const char *fault, const void *out, struct emu_stream **stream_p)
 {
 	struct emu_ctx *ctx;
 	CUresult ret = emu_enter_ctx(&ctx);
-	struct emu_stream *stream;
 
 	if (!ret)
-		ret = emu_cuda_fault("cuda.streamctx", CUDA_ERROR_INVALID_CONTEXT);
+		ret = emu_cuda_fault(fault, CUDA_ERROR_INVALID_CONTEXT);
 	if (ret)
 		return ret;
-	if (!ctx_p)
+	if (!out)
 		return CUDA_ERROR_INVALID_VALUE;
 	emu_queue_lock();
-	stream = emu_stream_find_any(ctx, handle);
-	if (stream)
-		*ctx_p = (CUcontext)stream->ctx;
+	*stream_p = emu_stream_find_any(ctx, handle);
+	if (*stream_p)
+		return CUDA_SUCCESS;
 	emu_queue_unlock();
-	return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext *ctx_p)
+{
+	struct emu_stream *stream;
+	CUresult ret = enter_any(handle, "cuda.streamctx", ctx_p, &stream);
+
+	if (ret)
+		return ret;
+	*ctx_p = (CUcontext)stream->ctx;
+	emu_queue_unlock();
+	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long *id)
 {
-	struct emu_ctx *ctx;
-	CUresult ret = emu_enter_ctx(&ctx);
 	struct emu_stream *stream;
+	CUresult ret = enter_any(handle, "cuda.streamid", id, &stream);
 
-	if (!ret)
-		ret = emu_cuda_fault("cuda.streamid", CUDA_ERROR_INVALID_CONTEXT);
 	if (ret)
 		return ret;
-	if (!id)
-		return CUDA_ERROR_INVALID_VALUE;
-	emu_queue_lock();
-	stream = emu_stream_find_any(ctx, handle);
-	if (stream)
-		*id = stream->id;
+	*id = stream->id;
 	emu_queue_unlock();
-	return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	return CUDA_SUCCESS;
 }
