@@ -17,13 +17,8 @@ static unsigned char *pinned, *ordinary, *seen;
 
 static void use(CUdeviceptr ptr, size_t len)
 {
-	void *addr;
-
 	va = ptr;
-	ctx = world_open("rm");
-	if (bl_pin(ctx, va, len, 0, 0, 0, &pin) || bl_map(ctx, pin, len, BL_MAP_NONE, &addr))
-		tap_end(TAP_FAILED, "pin and map: %s", bl_last_error(NULL));
-	map = addr;
+	map = world_map(va, len, &ctx, &pin);
 }
 
 static void set_up(void)

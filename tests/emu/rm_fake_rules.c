@@ -70,15 +70,20 @@ static void unmap_under_a_live_mapping(void)
 	lane_close(&lane);
 }
 
+static void free_under_mapping(struct lane *lane, uint32_t parent, uint32_t object)
+{
+	fake_watch();
+	check_eq(rmc_free(&lane->rmc, parent, object), 0);
+	fake_expect("goes away while the process has it mapped");
+	fake_munmap(lane->addr, MIB(2));
+}
+
 static void free_of_the_object_under_a_live_mapping(void)
 {
 	struct lane lane;
 
 	lane_open(&lane);
-	fake_watch();
-	check_eq(rmc_free(&lane.rmc, lane.rmc.device, lane.mem.dup), 0);
-	fake_expect("goes away while the process has it mapped");
-	fake_munmap(lane.addr, MIB(2));
+	free_under_mapping(&lane, lane.rmc.device, lane.mem.dup);
 	lane_close(&lane);
 }
 
@@ -87,10 +92,7 @@ static void free_of_the_device_under_a_live_mapping(void)
 	struct lane lane;
 
 	lane_open(&lane);
-	fake_watch();
-	check_eq(rmc_free(&lane.rmc, lane.rmc.client, lane.rmc.device), 0);
-	fake_expect("goes away while the process has it mapped");
-	fake_munmap(lane.addr, MIB(2));
+	free_under_mapping(&lane, lane.rmc.client, lane.rmc.device);
 	lane_close(&lane);
 }
 
@@ -99,10 +101,7 @@ static void free_of_the_client_under_a_live_mapping(void)
 	struct lane lane;
 
 	lane_open(&lane);
-	fake_watch();
-	check_eq(rmc_free(&lane.rmc, lane.rmc.client, lane.rmc.client), 0);
-	fake_expect("goes away while the process has it mapped");
-	fake_munmap(lane.addr, MIB(2));
+	free_under_mapping(&lane, lane.rmc.client, lane.rmc.client);
 	fake_free(&lane.mem);
 }
 

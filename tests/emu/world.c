@@ -81,6 +81,16 @@ bl_ctx_t world_open(const char *provider)
 	return ctx;
 }
 
+char *world_map(CUdeviceptr va, size_t len, bl_ctx_t *ctx_p, bl_pin_t *pin_p)
+{
+	void *addr;
+
+	*ctx_p = world_open("rm");
+	if (bl_pin(*ctx_p, va, len, 0, 0, 0, pin_p) || bl_map(*ctx_p, *pin_p, len, BL_MAP_NONE, &addr))
+		tap_end(TAP_FAILED, "pin and map: %s", bl_last_error(NULL));
+	return addr;
+}
+
 int world_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

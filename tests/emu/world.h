@@ -43,6 +43,9 @@ CUdeviceptr world_vmm(size_t size, int exportable);
 /* Open a context served by @provider; ends the test when that fails. */
 bl_ctx_t world_open(const char *provider);
 
+/* Pin and map memory with provider rm; ends the test when that fails. */
+char *world_map(CUdeviceptr va, size_t len, bl_ctx_t *ctx_p, bl_pin_t *pin_p);
+
 /* Number of open descriptors of this process. */
 int world_fds(void);
 
