@@ -32,6 +32,20 @@ int module_unload(const char *name)
 	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
 }
 
+bool card_unload(void)
+{
+	for (int i = 0; i < 50 && module_unload("bl_card"); i++)
+		usleep(100000);
+	return access("/sys/module/bl_card", F_OK) != 0;
+}
+
+bool modules_unload(int card, int client)
+{
+	close(card);
+	close(client);
+	return !module_unload("bl_p2ptest") && card_unload() && !module_unload("bl_edu");
+}
+
 static FILE *knob_open(const char *name, const char *mode)
 {
 	char path[96];

@@ -22,6 +22,12 @@
 int module_load(const char *name);
 int module_unload(const char *name);
 
+/* Unload the card's driver, which may take a moment after its last file was closed. Whether it is gone. */
+bool card_unload(void);
+
+/* Close both, and unload their modules and the engine's. Whether all are gone. */
+bool modules_unload(int card, int client);
+
 /* Write a number to, or read one from, a file of /sys/kernel/debug/bl_card. */
 void knob(const char *name, uint64_t value);
 uint64_t knob_value(const char *name);

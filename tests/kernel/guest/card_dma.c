@@ -289,13 +289,7 @@ static void unloads(void)
 {
 	check_eq(counters(card, false).dmabufs, 0);
 	check_eq(counters(card, false).misuses, 0);
-	close(card);
-	close(client);
-	check_eq(module_unload("bl_p2ptest"), 0);
-	for (int i = 0; i < 50 && module_unload("bl_card"); i++)
-		usleep(100000);
-	check_eq(access("/sys/module/bl_card", F_OK), -1);
-	check_eq(module_unload("bl_edu"), 0);
+	check(modules_unload(card, client));
 }
 
 static const struct tap_test tests[] = {

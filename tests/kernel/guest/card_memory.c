@@ -302,9 +302,7 @@ static void unloads(void)
 	check_eq(counters(card, true).used, 0);
 	check_eq(module_unload("bl_card"), -EAGAIN);
 	close(card);
-	for (int i = 0; i < 50 && module_unload("bl_card"); i++)
-		usleep(100000);
-	check_eq(access("/sys/module/bl_card", F_OK), -1);
+	check(card_unload());
 }
 
 static const struct tap_test tests[] = {

@@ -149,13 +149,7 @@ static void old_files_have_nothing(void)
 
 static void unloads(void)
 {
-	close(card);
-	close(client);
-	check_eq(module_unload("bl_p2ptest"), 0);
-	for (int i = 0; i < 50 && module_unload("bl_card"); i++)
-		usleep(100000);
-	check_eq(access("/sys/module/bl_card", F_OK), -1);
-	check_eq(module_unload("bl_edu"), 0);
+	check(modules_unload(card, client));
 }
 
 static const struct tap_test tests[] = {

@@ -3,7 +3,7 @@
  * Requests, mmap rules and files of /dev/gdrdrv, by bare system calls: what is documented works, and every argument that
  * makes no sense has its error.
  */
-#include "gdrdrv_gpu.h"
+#include "gdrdrv_fixture.h"
 #include "tap.h"
 
 #include <fcntl.h>
@@ -15,26 +15,6 @@
 
 #define NO_HANDLE 0x123456UL
 #define MISC_MAJOR 10
-#define PERSISTENT	"dbg_enabled=1"
-#define NOT_PERSISTENT	"dbg_enabled=1 use_persistent_mapping=0"
-
-static int gpu, drv;
-static struct gpu_mem mem;
-
-static void begin(const char *parameters)
-{
-	drv_reload(parameters);
-	gpu = gpu_open();
-	drv = drv_open();
-	mem = gpu_alloc(gpu, 2 * MIB);
-}
-
-static void end(void)
-{
-	close(drv);
-	check_clean(gpu);
-	close(gpu);
-}
 
 static void read_text(const char *path, char *text, size_t size)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Pins through dma-bufs: of the card, revoked by it, and of memory that is no device's. */
-#include "gdrdrv_gpu.h"
+#include "gdrdrv_fixture.h"
 #include "host.h"
 #include "tap.h"
 
@@ -10,24 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static int gpu, drv;
-static struct gpu_mem mem;
-
-static void begin(void)
-{
-	drv_reload("dbg_enabled=1");
-	gpu = gpu_open();
-	drv = drv_open();
-	mem = gpu_alloc(gpu, 2 * MIB);
-}
-
-static void end(void)
-{
-	close(drv);
-	check_clean(gpu);
-	close(gpu);
-}
 
 static int try_import(struct gdrdrv_pin_dmabuf arg, uint64_t *handle_p)
 {
@@ -44,7 +26,7 @@ static void stores_arrive(void)
 	uint64_t handle;
 	int fd;
 
-	begin();
+	begin(PERSISTENT);
 	fd = gpu_export(gpu, &mem, 64 * KIB, 256 * KIB);
 	check_eq(try_import((struct gdrdrv_pin_dmabuf){ .fd = fd, .offset = 4096, .size = 8192, .va = 0x1234000 }, &handle), 0);
 	/* the pin holds it */
@@ -70,7 +52,7 @@ static void exporter_revokes(void)
 	void *addr;
 	int fd;
 
-	begin();
+	begin(PERSISTENT);
 	fd = gpu_export(gpu, &mem, 0, mem.len);
 	check_eq(try_import((struct gdrdrv_pin_dmabuf){ .fd = fd, .size = mem.len }, &handle), 0);
 	addr = drv_map(drv, handle, mem.len);
@@ -92,7 +74,7 @@ static void bad_imports(void)
 	uint64_t handle;
 	int fd;
 
-	begin();
+	begin(PERSISTENT);
 	fd = gpu_export(gpu, &mem, 0, 64 * KIB);
 	check_eq(try_import((struct gdrdrv_pin_dmabuf){ .fd = -1, .size = 4096 }, &handle), -EBADF);
 	check_eq(try_import((struct gdrdrv_pin_dmabuf){ .fd = drv, .size = 4096 }, &handle), -EINVAL);
@@ -116,7 +98,7 @@ static void system_memory_is_refused(void)
 
 	if (node < 0)
 		skip("this kernel has no udmabuf");
-	begin();
+	begin(PERSISTENT);
 	create.memfd = memfd_create("udmabuf", MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	check_eq(ftruncate(create.memfd, 64 * KIB), 0);
 	check_eq(fcntl(create.memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gdrdrv_gpu.h"
 
+#include "number.h"
 #include "state.h"
 #include "tap.h"
 
@@ -148,21 +149,6 @@ void gpu_knob(const char *name, unsigned long value)
 	check(file);
 	fprintf(file, "%lu\n", value);
 	check_eq(fclose(file), 0);
-}
-
-static unsigned long read_number(const char *folder, const char *name)
-{
-	char path[256], text[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	return strtoul(text, NULL, 0);
 }
 
 /* Third line of the PCI device's resources. */

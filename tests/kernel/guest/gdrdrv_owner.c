@@ -3,7 +3,7 @@
  * Owners of pins that fork, pass their descriptor on, or are killed at any moment, and modules that are to be unloaded while
  * they are used. Afterwards nothing is pinned.
  */
-#include "gdrdrv_gpu.h"
+#include "gdrdrv_fixture.h"
 #include "tap.h"
 
 #include <fcntl.h>
@@ -12,27 +12,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define PERSISTENT	"dbg_enabled=1"
-#define NOT_PERSISTENT	"dbg_enabled=1 use_persistent_mapping=0"
-
-static int gpu, drv;
-static struct gpu_mem mem;
-
-static void begin(const char *parameters)
-{
-	drv_reload(parameters);
-	gpu = gpu_open();
-	drv = drv_open();
-	mem = gpu_alloc(gpu, 2 * MIB);
-}
-
-static void end(void)
-{
-	close(drv);
-	check_clean(gpu);
-	close(gpu);
-}
 
 struct child {
 	void *addr;

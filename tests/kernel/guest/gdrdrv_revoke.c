@@ -3,7 +3,7 @@
  * GPU memory that is taken back at every bad moment. Afterwards nothing is pinned, and no byte was written to memory that had
  * been given back: the card fills it with a poison and looks for changes.
  */
-#include "gdrdrv_gpu.h"
+#include "gdrdrv_fixture.h"
 #include "tap.h"
 
 #include <pthread.h>
@@ -14,27 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PERSISTENT	"dbg_enabled=1"
-#define NOT_PERSISTENT	"dbg_enabled=1 use_persistent_mapping=0"
 #define RACE_MS		1500
-
-static int gpu, drv;
-static struct gpu_mem mem;
-
-static void begin(const char *parameters)
-{
-	drv_reload(parameters);
-	gpu = gpu_open();
-	drv = drv_open();
-	mem = gpu_alloc(gpu, 2 * MIB);
-}
-
-static void end(void)
-{
-	close(drv);
-	check_clean(gpu);
-	close(gpu);
-}
 
 static int64_t now_ms(void)
 {

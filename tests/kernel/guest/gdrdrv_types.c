@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Mapped pins are write-combining in the kernel's list of memory types, and what is stored reaches the card. */
-#include "gdrdrv_gpu.h"
+#include "gdrdrv_fixture.h"
 #include "host.h"
 #include "tap.h"
 
@@ -9,24 +9,6 @@
 #include <unistd.h>
 
 #define LIST "/sys/kernel/debug/x86/pat_memtype_list"
-
-static int gpu, drv;
-static struct gpu_mem mem;
-
-static void begin(void)
-{
-	drv_reload("dbg_enabled=1");
-	gpu = gpu_open();
-	drv = drv_open();
-	mem = gpu_alloc(gpu, 2 * MIB);
-}
-
-static void end(void)
-{
-	close(drv);
-	check_clean(gpu);
-	close(gpu);
-}
 
 /* Whether the list has exactly that range as write-combining. */
 static bool is_listed(uint64_t pa, uint64_t len)
@@ -48,7 +30,7 @@ static void list_has_mappings(void)
 	uint64_t handle, pa;
 	void *addr;
 
-	begin();
+	begin(PERSISTENT);
 	pa = gpu_bar_pa() + mem.offset + 64 * KIB;
 	check_eq(try_pin(drv, mem.va + 64 * KIB, 192 * KIB, &handle), 0);
 	check(!is_listed(pa, 128 * KIB));
@@ -66,7 +48,7 @@ static void list_forgets_with_the_pin(void)
 	uint64_t handle, pa;
 	void *addr;
 
-	begin();
+	begin(PERSISTENT);
 	pa = gpu_bar_pa() + mem.offset;
 	handle = drv_pin(drv, &mem);
 	addr = drv_map(drv, handle, mem.len);
@@ -82,7 +64,7 @@ static void stores_arrive(void)
 	volatile unsigned char *addr;
 	uint64_t handle;
 
-	begin();
+	begin(PERSISTENT);
 	check_eq(try_pin(drv, mem.va + 64 * KIB, 64 * KIB, &handle), 0);
 	addr = drv_map(drv, handle, 64 * KIB);
 	for (size_t i = 0; i < 64 * KIB; i++)

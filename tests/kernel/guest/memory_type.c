@@ -4,6 +4,7 @@
  * reach that memory.
  */
 #include "host.h"
+#include "number.h"
 #include "tap.h"
 
 #include <fcntl.h>
@@ -16,21 +17,6 @@
 #define LIST "/sys/kernel/debug/x86/pat_memtype_list"
 
 static char folder[PATH_MAX];
-
-static unsigned long read_number(const char *path, const char *name)
-{
-	char full[PATH_MAX + 32], text[32] = "";
-	FILE *file;
-
-	snprintf(full, sizeof(full), "%s/%s", path, name);
-	file = fopen(full, "re");
-	if (!file)
-		return 0;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	return strtoul(text, NULL, 0);
-}
 
 /* The card's folder in sysfs goes to @folder. */
 static void find_card(void)
