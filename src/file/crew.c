@@ -23,8 +23,9 @@
  * @lock:    guards the rest
  * @work:    there is something to do, or to leave for
  * @gone:    a thread has left
- * @first:   next piece of work
- * @last:    last piece
+ * @queues:  what is to be done: [1] what is prompt, [0] the rest
+ * @turn:    the queue whose turn it is when both have something
+ * @plain:   threads that are at work which is not prompt
  * @nr:      threads, those included that have not run yet
  * @idle:    of them, those that sleep
  * @called:  sleepers that were woken and are not awake yet
@@ -34,8 +35,12 @@ static struct crew {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	pthread_cond_t gone;
-	struct bl_work *first;
-	struct bl_work *last;
+	struct queue {
+		struct bl_work *first;
+		struct bl_work *last;
+	} queues[2];
+	bool turn;
+	unsigned int plain;
 	unsigned int nr;
 	unsigned int idle;
 	unsigned int called;
@@ -91,19 +96,44 @@ static struct timespec timespec_of(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000U), (long)(ns % 1000000000U) };
 }
 
+/* Whether there is something that one more thread may do; the lock is held, as for what follows. */
+static bool ready(bool prompt)
+{
+	return crew.queues[prompt].first && (prompt || crew.plain < bl_crew_limit());
+}
+
+static bool any_ready(void)
+{
+	return ready(false) || ready(true);
+}
+
+static void take_out(struct bl_work *work)
+{
+	struct queue *queue = &crew.queues[work->prompt];
+
+	if (work->next)
+		work->next->prev = work->prev;
+	else
+		queue->last = work->prev;
+	if (work->prev)
+		work->prev->next = work->next;
+	else
+		queue->first = work->next;
+	work->next = work->prev = NULL;
+	work->queued = false;
+}
+
 static struct bl_work *take(void)
 {
-	struct bl_work *work = crew.first;
+	bool prompt = ready(crew.turn) ? crew.turn : !crew.turn;
+	struct bl_work *work;
 
-	if (!work)
+	if (!ready(prompt))
 		return NULL;
-	crew.first = work->next;
-	if (crew.first)
-		crew.first->prev = NULL;
-	else
-		crew.last = NULL;
-	work->next = NULL;
-	work->queued = false;
+	work = crew.queues[prompt].first;
+	take_out(work);
+	crew.turn = !prompt;
+	crew.plain += !prompt;
 	return work;
 }
 
@@ -125,10 +155,21 @@ static int no_thread(int err)
 	return fail(EAGAIN, "thread: %s", strerror(err));
 }
 
-/* Have one more thread look at the queue, if there is one to have; the lock is held. The error, if none could be made. */
+/*
+ * How many threads there may be now. What is prompt must not wait for threads that wait for the GPU, which may itself be held
+ * up until it is done.
+ */
+static unsigned int room(void)
+{
+	unsigned int limit = bl_crew_limit();
+
+	return limit + (crew.plain >= limit && ready(true));
+}
+
+/* Have one more thread look at the queues, if there is one to have; the lock is held. The error, if none could be made. */
 static int call_one(void)
 {
-	if (!crew.first)
+	if (!any_ready())
 		return 0;
 	if (crew.idle > crew.called) {
 		crew.called++;
@@ -136,13 +177,14 @@ static int call_one(void)
 		return 0;
 	}
 	/* who was called, but has not looked yet, calls the next one */
-	if (crew.called || crew.nr >= bl_crew_limit())
+	if (crew.called || crew.nr >= room())
 		return 0;
 	return start_thread();
 }
 
 static void work_one(struct bl_work *work)
 {
+	bool plain = !work->prompt;
 	int err = call_one();
 
 	pthread_mutex_unlock(&crew.lock);
@@ -152,6 +194,7 @@ static void work_one(struct bl_work *work)
 	bl_ioprio_adopt();
 	work->run(work);
 	pthread_mutex_lock(&crew.lock);
+	crew.plain -= plain;
 }
 
 /* Sleep until there is work. False: it is time to leave. */
@@ -161,14 +204,14 @@ static bool sleep_idle(unsigned int leaving)
 	int ret = 0;
 
 	crew.idle++;
-	while (!crew.first && crew.leaving == leaving && ret != ETIMEDOUT) {
+	while (!any_ready() && crew.leaving == leaving && ret != ETIMEDOUT) {
 		ret = pthread_cond_timedwait(&crew.work, &crew.lock, &until);
 		/* awake, also if the work it was called for is gone: nobody would be called while this was still counted */
 		if (crew.called)
 			crew.called--;
 	}
 	crew.idle--;
-	return crew.first;
+	return any_ready();
 }
 
 static void *member_main(void *arg)
@@ -193,31 +236,19 @@ static size_t append(struct bl_work *chain)
 	size_t nr = 0;
 
 	for (struct bl_work *work = chain, *next; work; work = next, nr++) {
+		struct queue *queue = &crew.queues[work->prompt];
+
 		next = work->next;
 		work->next = NULL;
-		work->prev = crew.last;
+		work->prev = queue->last;
 		work->queued = true;
-		if (crew.last)
-			crew.last->next = work;
+		if (queue->last)
+			queue->last->next = work;
 		else
-			crew.first = work;
-		crew.last = work;
+			queue->first = work;
+		queue->last = work;
 	}
 	return nr;
-}
-
-static void take_out(struct bl_work *work)
-{
-	if (work->next)
-		work->next->prev = work->prev;
-	else
-		crew.last = work->prev;
-	if (work->prev)
-		work->prev->next = work->next;
-	else
-		crew.first = work->next;
-	work->next = work->prev = NULL;
-	work->queued = false;
 }
 
 /* There is nobody to do it: as it was handed over. The lock was held since, and without threads nothing else is queued. */

@@ -2,8 +2,9 @@
 /*
  * crew.h - the threads of the storage lane: one pool for batches, streams, and requests that are split
  *
- * At most max_io_threads of cufile.json, at least one; a thread is made when there is work and nobody idle, sleeps when
- * there is none, and leaves after ten idle seconds. All signals are blocked in them. A forked child has none, and what
+ * At most max_io_threads of cufile.json, at least one; and one more for what is prompt while all of these are at work that may
+ * wait for the GPU. A thread is made when there is work and nobody idle, sleeps when there is none, and leaves after ten idle
+ * seconds. All signals are blocked in them. A forked child has none, and what
  * was queued is not its own.
  *
  * Work that waits for other work must be ready to do that itself: bl_crew_withdraw() takes it back when no thread has
@@ -18,12 +19,14 @@
 /**
  * struct bl_work - something to do, a member of what it is about; zeroed before its first use
  * @run:    what to do; may free the memory that the struct is in
+ * @prompt: it calls no function of CUDA, and a stream on the GPU may be waiting for it; all pieces of a chain, or none
  * @next:   while it is handed over: chain of bl_crew_submit(); then the crew's
  * @prev:   the crew's
  * @queued: the crew's
  */
 struct bl_work {
 	void (*run)(struct bl_work *work);
+	bool prompt;
 	struct bl_work *next;
 	struct bl_work *prev;
 	bool queued;

@@ -152,6 +152,7 @@ static void begin_chunk(struct bl_stream_op *op, size_t chunk)
 	if (!counts)
 		return;
 	part->work.run = run_chunk;
+	part->work.prompt = true;
 	atomic_fetch_add(&op->refs, 1);
 	if (!bl_crew_submit(&part->work))
 		return;
@@ -270,6 +271,7 @@ static void begin_store(struct bl_stream_op *op)
 	nr = nr_threads(op);
 	for (unsigned int i = 0; i < nr; i++) {
 		op->parts[i].work.run = run_store;
+		op->parts[i].work.prompt = true;
 		op->parts[i].work.next = i + 1 < nr ? &op->parts[i + 1].work : NULL;
 	}
 	atomic_store(&op->pending, nr);

@@ -247,6 +247,70 @@ static void work_that_is_withdrawn_leaves_nobody_deaf(void)
 	}
 }
 
+static atomic_bool gate;
+static atomic_int inside;
+
+static void stay(struct bl_work *work)
+{
+	atomic_fetch_add(&inside, 1);
+	while (!atomic_load(&gate))
+		usleep(1000);
+	run(work);
+}
+
+/* As many as there may be wait for something, and more is queued: what is prompt is done, and nothing else of it. */
+static void what_is_prompt_waits_for_nobody_who_waits(void)
+{
+	struct piece pieces[64], prompt[3];
+	int limit = (int)bl_crew_limit(), nr = limit + 3;
+
+	begin(false);
+	atomic_store(&gate, false);
+	atomic_store(&inside, 0);
+	check(nr <= 64);
+	chain(pieces, nr);
+	for (int i = 0; i < nr; i++)
+		pieces[i].work.run = stay;
+	check_eq(bl_crew_submit(&pieces[0].work), 0);
+	for (int ms = 0; ms < 5000 && atomic_load(&inside) < limit; ms++)
+		usleep(1000);
+	for (int round = 0; round < 20; round++) {
+		chain(prompt, 3);
+		for (int i = 0; i < 3; i++)
+			prompt[i].work.prompt = true;
+		check_eq(bl_crew_submit(&prompt[0].work), 0);
+		check(all_ran(prompt, 3));
+		check_eq(atomic_load(&inside), limit);
+		check_eq(bl_crew_size(), limit + 1);
+	}
+	atomic_store(&gate, true);
+	check(all_ran(pieces, nr));
+	check_eq(bl_crew_stop(10 * SECOND), 0);
+}
+
+/* Both kinds have their turn. */
+static void neither_kind_keeps_the_other_waiting(void)
+{
+	struct piece plain[40], prompt[40];
+
+	begin(false);
+	chain(plain, 40);
+	chain(prompt, 40);
+	for (int i = 0; i < 40; i++)
+		prompt[i].work.prompt = true;
+	check_eq(bl_crew_submit(&prompt[0].work), 0);
+	check_eq(bl_crew_submit(&plain[0].work), 0);
+	check(all_ran(plain, 40));
+	check(all_ran(prompt, 40));
+	check(bl_crew_size() <= bl_crew_limit() + 1);
+	begin(true);
+	chain(prompt, 2);
+	prompt[0].work.prompt = prompt[1].work.prompt = true;
+	check_eq(bl_crew_submit(&prompt[0].work), -EAGAIN);
+	check(prompt[0].work.next == &prompt[1].work && !prompt[1].work.next);
+	check(!bl_crew_withdraw(&prompt[0].work) && !bl_crew_withdraw(&prompt[1].work));
+}
+
 static const struct tap_test tests[] = {
 	{"work is done by threads that are made for it", work_is_done_by_threads_that_are_made_for_it},
 	{"without a thread the chain is as it was", without_a_thread_the_chain_is_as_it_was},
@@ -254,6 +318,8 @@ static const struct tap_test tests[] = {
 	{"submitters that get no thread at once lose no work", submitters_that_get_no_thread_at_once_lose_no_work},
 	{"what is withdrawn meanwhile does not break the chain", what_is_withdrawn_meanwhile_does_not_break_the_chain},
 	{"work that is withdrawn leaves nobody deaf", work_that_is_withdrawn_leaves_nobody_deaf},
+	{"what is prompt waits for nobody who waits", what_is_prompt_waits_for_nobody_who_waits},
+	{"neither kind keeps the other waiting", neither_kind_keeps_the_other_waiting},
 	{"a thread that is there does what no other can be made for", a_thread_that_is_there_does_what_no_other_can_be_made_for},
 };
 
