@@ -26,26 +26,11 @@ X86_TARGET BL_INLINE void put_line(uint8_t *dst, const uint8_t *src)
 			 : "m"(*(const uint8_t(*)[BL_LINE])src), "r"(dst));
 }
 
-X86_TARGET BL_INLINE void put_lines4(uint8_t *dst, const uint8_t *src)
-{
-	put_line(dst, src);
-	put_line(dst + BL_LINE, src + BL_LINE);
-	put_line(dst + 2 * BL_LINE, src + 2 * BL_LINE);
-	put_line(dst + 3 * BL_LINE, src + 3 * BL_LINE);
-}
+#include "sse41_put.h"
 
 X86_TARGET BL_INLINE void put_movdir64b(struct bl_run run)
 {
-	if (bl_put_single(&run))
-		return;
-	if (!bl_aligned(run.dst, 16))
-		put_head16(&run);
-	while (!bl_aligned(run.dst, BL_LINE) && run.len >= 16)
-		bl_step(&run, put16, 16);
-	bl_steps(&run, put_lines4, 4 * BL_LINE);
-	bl_steps(&run, put_line, BL_LINE);
-	bl_steps(&run, put16, 16);
-	bl_put_tail(&run);
+	put_by_lines(run);
 }
 
 X86_TARGET BL_INLINE void get_movdir64b(struct bl_run run)
