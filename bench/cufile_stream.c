@@ -73,8 +73,9 @@ enum { REGISTERED = 1, DIRECT = 2, BYPASS = 4, UNALIGNED = 8, POOL_PATH = 16, LI
  * @kind:  stream
  * @len:   bytes of an operation
  * @flags: REGISTERED: the buffer is; DIRECT: the file is opened with O_DIRECT; BYPASS: stream_memops_bypass; UNALIGNED:
- *         offsets and size are; POOL_PATH: this library's path "staged", so that reads do not go by the CPU; LISTED: the
- *         stream is registered although it fixes nothing: this library's kernel is there, if BARLANE_FILE_STREAM_KERNEL is 1
+ *         offsets and size are; POOL_PATH: this library's path "staged", so that reads do not go by the CPU; LISTED:
+ *         the stream is registered although it fixes nothing: this library's kernel is there, if
+ *         BARLANE_FILE_STREAM_KERNEL is 1
  * @fixed: CU_FILE_STREAM_FIXED_*
  */
 struct trial {

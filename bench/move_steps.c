@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What move_trial asks. The kernel alone first, from what cannot fail to what libcufile does; then what waits for what while
- * code is loaded. Host memory is registered as src/file/bounce.c does it.
+ * What move_trial asks. The kernel alone first, from what cannot fail to what libcufile does; then what waits for what
+ * while code is loaded. Host memory is registered as src/file/bounce.c does it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -75,7 +75,8 @@ static void set_up(const struct bl_cuda *cuda, struct move_share *shared)
 
 	cu = cuda;
 	share = shared;
-	if (!cu->cuMemHostRegister || !cu->cuMemHostGetDevicePointer || !cu->cuStreamWaitValue32 || !cu->cuLaunchHostFunc)
+	if (!cu->cuMemHostRegister || !cu->cuMemHostGetDevicePointer || !cu->cuStreamWaitValue32 ||
+	    !cu->cuLaunchHostFunc)
 		tool_die("the driver is too old");
 	if (memory == MAP_FAILED || madvise(memory, HOST_LEN, MADV_DONTFORK))
 		tool_die("out of memory");
@@ -120,7 +121,9 @@ static void launch(unsigned int slot, CUstream where)
 
 static void wait_word(CUstream where, uint32_t value)
 {
-	CALL(cuStreamWaitValue32, where, host_va + ((uintptr_t)word - (uintptr_t)host), value, CU_STREAM_WAIT_VALUE_GEQ);
+	CUdeviceptr at = host_va + ((uintptr_t)word - (uintptr_t)host);
+
+	CALL(cuStreamWaitValue32, where, at, value, CU_STREAM_WAIT_VALUE_GEQ);
 }
 
 static void stop_at_gate(void *arg)

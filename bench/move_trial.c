@@ -4,9 +4,10 @@
  *
  *	move_trial [GPU [SECONDS]]
  *
- * A line for each question of move_steps.c: ok, wrong bytes, or the call that does not come back; and what the calls took.
- * Each question is a process of its own that has 3 s. One that is stuck by then is let go on, which tells whether what it had
- * stopped was the reason. After SECONDS, by default 58, everything ends, whatever has been answered.
+ * A line for each question of move_steps.c: ok, wrong bytes, or the call that does not come back; and what the calls
+ * took. Each question is a process of its own that has 3 s. One that is stuck by then is let go on, which tells
+ * whether what it had stopped was the reason. After SECONDS, by default 58, everything ends, whatever has been
+ * answered.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -85,7 +86,8 @@ static int watch(const struct move_step *step, struct move_share *share, int nr)
 	if (ended(SET_UP_MS, &status, &share->ready) || ended(PATIENCE_MS, &status, NULL)) {
 		ok = WIFEXITED(status) && !WEXITSTATUS(status);
 		if (!ok)
-			snprintf(how, sizeof(how), "wrong, status 0x%x, at %s", (unsigned int)status, atomic_load(&share->at));
+			snprintf(how, sizeof(how), "wrong, status 0x%x, at %s", (unsigned int)status,
+				 atomic_load(&share->at));
 		return tell(step, share, nr, ok, how);
 	}
 	stuck = atomic_load(&share->at);
@@ -103,7 +105,8 @@ static int watch(const struct move_step *step, struct move_share *share, int nr)
 
 static int run_step(const struct move_step *step, int nr, int ordinal)
 {
-	struct move_share *share = mmap(NULL, sizeof(*share), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct move_share *share = mmap(NULL, sizeof(*share), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+					0);
 
 	if (share == MAP_FAILED)
 		tool_die("out of memory");

@@ -134,7 +134,8 @@ CUresult cuStreamSynchronize(CUstream handle)
 }
 
 /*
- * A stream to ask about: of any context, the default streams are those of the current one. On success the queue is locked.
+ * A stream to ask about: of any context, the default streams are those of the current one. On success the queue is
+ * locked.
  */
 static CUresult enter_any(CUstream handle, const char *fault, const void *out, struct emu_stream **stream_p)
 {

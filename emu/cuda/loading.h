@@ -2,8 +2,8 @@
 /*
  * loading.h - what loading code waits for (BARLANE_EMU_LOAD)
  *
- * A driver waits for the GPU before it changes what the GPU may run. Whoever loads holds a lock of the context meanwhile, so
- * that all other calls wait with it; a program whose streams wait for its next call hangs.
+ * A driver waits for the GPU before it changes what the GPU may run. Whoever loads holds a lock of the context
+ * meanwhile, so that all other calls wait with it; a program whose streams wait for its next call hangs.
  */
 #ifndef EMU_CUDA_LOADING_H
 #define EMU_CUDA_LOADING_H

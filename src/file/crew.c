@@ -155,8 +155,8 @@ static int no_thread(int err)
 }
 
 /*
- * How many threads there may be now. What is prompt must not wait for threads that wait for the GPU, which may itself be held
- * up until it is done.
+ * How many threads there may be now. What is prompt must not wait for threads that wait for the GPU, which may itself
+ * be held up until it is done.
  */
 static unsigned int room(void)
 {
@@ -165,7 +165,10 @@ static unsigned int room(void)
 	return limit + (crew.plain >= limit && ready(true));
 }
 
-/* Have one more thread look at the queues, if there is one to have; the lock is held. The error, if none could be made. */
+/*
+ * Have one more thread look at the queues, if there is one to have; the lock is held. The error, if none could be
+ * made.
+ */
 static int call_one(void)
 {
 	if (!any_ready())

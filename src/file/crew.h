@@ -2,10 +2,10 @@
 /*
  * crew.h - the threads of the storage lane: one pool for batches, streams, and requests that are split
  *
- * At most max_io_threads of cufile.json, at least one; and one more for what is prompt while all of these are at work that may
- * wait for the GPU. A thread is made when there is work and nobody idle, sleeps when there is none, and leaves after ten idle
- * seconds. All signals are blocked in them. A forked child has none, and what
- * was queued is not its own.
+ * At most max_io_threads of cufile.json, at least one; and one more for what is prompt while all of these are at work
+ * that may wait for the GPU. A thread is made when there is work and nobody idle, sleeps when there is none, and
+ * leaves after ten idle seconds. All signals are blocked in them. A forked child has none, and what was queued is not
+ * its own.
  *
  * Work that waits for other work must be ready to do that itself: bl_crew_withdraw() takes it back when no thread has
  * begun it. Else all threads may wait for what is queued behind them.

@@ -149,7 +149,8 @@ CUfunction bl_stream_kernel(const struct bl_cuda *cuda, CUcontext context);
  * @context: the current context
  * @handle:  a stream of it
  *
- * CUDA waits for kernels that are running, or for all that is on streams of the context. Why it cannot be had is logged.
+ * CUDA waits for kernels that are running, or for all that is on streams of the context. Why it cannot be had is
+ * logged.
  */
 void bl_stream_kernel_load(const struct bl_cuda *cuda, CUcontext context, CUstream handle);
 

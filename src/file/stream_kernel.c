@@ -2,10 +2,10 @@
 /*
  * The kernel of move.ptx, once for each context.
  *
- * CUDA waits for the GPU while it loads code: by cuModuleLoadData(), or with lazy loading by the first launch. What a program
- * has on its streams by then may wait for what its thread does next, for which the thread must come back. So an operation never
- * loads anything: cuFileStreamRegister() does, while nothing is known to be under way, and to the end: it also launches the
- * kernel once.
+ * CUDA waits for the GPU while it loads code: by cuModuleLoadData(), or with lazy loading by the first launch. What a
+ * program has on its streams by then may wait for what its thread does next, for which the thread must come back. So
+ * an operation never loads anything: cuFileStreamRegister() does, while nothing is known to be under way, and to the
+ * end: it also launches the kernel once.
  */
 #define log_fmt(fmt) "file/stream: " fmt
 #include <stdlib.h>
@@ -246,8 +246,8 @@ CUfunction bl_stream_kernel(const struct bl_cuda *cuda, CUcontext context)
 }
 
 /*
- * As far as this library can tell. A query would break a capture. A thread that has let a stream go on takes a moment until it
- * is done with the operation.
+ * As far as this library can tell. A query would break a capture. A thread that has let a stream go on takes a moment
+ * until it is done with the operation.
  */
 static bool idle(const struct bl_cuda *cuda, CUstream handle)
 {

@@ -5,8 +5,8 @@
  * libcuda.so.1 is never linked. bl_cuda() loads it on first use and resolves the table below; nothing here calls
  * cuInit(): a program that has GPU memory to pin has done so.
  *
- * Each library and program that wants the table links a copy of cuda.c and exports none of it: the table grows from build to
- * build, and a program of another build must not lend its own to a library.
+ * Each library and program that wants the table links a copy of cuda.c and exports none of it: the table grows from
+ * build to build, and a program of another build must not lend its own to a library.
  */
 #ifndef BL_GPU_CUDA_H
 #define BL_GPU_CUDA_H

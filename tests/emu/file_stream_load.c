@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loading code and operations of streams: CUDA waits for the GPU while it loads, and what is on the GPU may wait for the
- * program. In worlds where cuModuleLoadData() waits, and where the first launch does.
+ * Loading code and operations of streams: CUDA waits for the GPU while it loads, and what is on the GPU may wait for
+ * the program. In worlds where cuModuleLoadData() waits, and where the first launch does.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,8 +32,8 @@ static double seconds(void)
 }
 
 /*
- * Write and read behind the gate, with nothing fixed: the stream goes on when all is submitted, and not before. Returns how
- * many functions of CUDA were called meanwhile, by whomever.
+ * Write and read behind the gate, with nothing fixed: the stream goes on when all is submitted, and not before.
+ * Returns how many functions of CUDA were called meanwhile, by whomever.
  */
 static uint64_t trip_behind_gate(CUstream stream)
 {
@@ -213,8 +213,9 @@ static void *launch_own(void *arg)
 }
 
 /*
- * The program loads code, and holds the context up, while an operation is on a stream. By the stream's own copies the operation
- * ends, since nobody has to call CUDA for it; one that a host function waits for does not, and is given up in time.
+ * The program loads code, and holds the context up, while an operation is on a stream. By the stream's own copies the
+ * operation ends, since nobody has to call CUDA for it; one that a host function waits for does not, and is given up
+ * in time.
  */
 static void beside(const void *arg)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that exports functions of the libraries' private names, as one does that was linked with parts of another build.
- * The libraries use their own.
+ * A program that exports functions of the libraries' private names, as one does that was linked with parts of another
+ * build. The libraries use their own.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -63,7 +63,8 @@ int bl_driver_version_parse(const char *text, void *version)
 static CUdeviceptr memory(void)
 {
 	static CUdeviceptr va;
-	CUresult (*init)(unsigned int), (*retain)(CUcontext *, CUdevice), (*set)(CUcontext), (*alloc)(CUdeviceptr *, size_t);
+	CUresult (*init)(unsigned int), (*retain)(CUcontext *, CUdevice), (*set)(CUcontext);
+	CUresult (*alloc)(CUdeviceptr *, size_t);
 	CUcontext context;
 	void *lib;
 
@@ -145,7 +146,8 @@ static void libcufile_uses_its_own(void)
 	check_eq(cuFileBufRegister(base, SIZE, 0).err, CU_FILE_SUCCESS);
 	check_eq(cuFileRead(fh, base, 4096, 0, 0), 4096);
 	check_eq(cuFileReadAsync(fh, base, &size, &zero, &zero, &bytes, NULL).err, CU_FILE_SUCCESS);
-	check_eq(cuFileReadAsync(fh, base, &size, &zero, &zero, &bytes, (CUstream)0x777770).err, CU_FILE_CUDA_DRIVER_ERROR);
+	check_eq(cuFileReadAsync(fh, base, &size, &zero, &zero, &bytes, (CUstream)0x777770).err,
+		 CU_FILE_CUDA_DRIVER_ERROR);
 	check_eq(synchronize(), CUDA_SUCCESS);
 	check_eq(bytes, 100);
 	check_eq(cuFileBufDeregister(base).err, CU_FILE_SUCCESS);
