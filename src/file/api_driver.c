@@ -95,7 +95,7 @@ static int check_limit(const char *what, enum bl_key key, size_t value, bool mod
 /* @poll: for the threshold of polling, whether to poll; else not looked at. */
 static CUfileError_t set_limit(const char *what, enum bl_key key, size_t value, bool module_only, bool poll)
 {
-	struct bl_file_config *config = bl_config_in_force();
+	struct bl_file_config *config;
 	int ret = bl_driver_use();
 
 	if (!ret)
@@ -103,6 +103,7 @@ static CUfileError_t set_limit(const char *what, enum bl_key key, size_t value, 
 	if (ret)
 		return bl_error_status(ret);
 	bl_driver_lock();
+	config = bl_config_in_force();
 	atomic_store((_Atomic(uint64_t) *)bl_key_at(config, key), value);
 	if (key == BL_KEY_POLL_SIZE)
 		atomic_store(&config->use_poll_mode, poll);

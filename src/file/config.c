@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: MIT
 /* The configuration in force, and what is staged for the next open. All under the driver's lock, but for reading. */
+#define log_fmt(fmt) "file/config: " fmt
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config_load.h"
+#include "util/log.h"
 
-static struct bl_file_config in_force;
-static _Atomic(bool) ever_opened;
+/* A configuration that was in force once. It is never freed: a request that outlived the close may look at it. */
+struct version {
+	struct version *next;
+	struct bl_file_config config;
+};
+
+static struct version *versions;
+static _Atomic(struct bl_file_config *) in_force;
+static struct bl_file_config gathered;
 static struct bl_file_config staged;
 static bool is_staged[BL_KEY_NR];
 
 const struct bl_file_config *bl_file_config(void)
 {
-	return atomic_load_explicit(&ever_opened, memory_order_acquire) ? &in_force : &bl_config_defaults;
+	const struct bl_file_config *config = atomic_load_explicit(&in_force, memory_order_acquire);
+
+	return config ? config : &bl_config_defaults;
 }
 
 struct bl_file_config *bl_config_in_force(void)
 {
-	return &in_force;
+	return atomic_load(&in_force);
 }
 
 static void gather(struct bl_file_config *config)
@@ -30,19 +43,60 @@ static void gather(struct bl_file_config *config)
 	}
 }
 
-void bl_config_open(void)
+/* But for what may change at any time. */
+static bool is_same(const struct bl_file_config *a, const struct bl_file_config *b)
 {
-	gather(&in_force);
+	bool same = a->log_to == b->log_to;
+
+	for (int key = BL_KEY_NONE + 1; same && key < BL_KEY_NR; key++)
+		same = bl_key_is_live((enum bl_key)key) || bl_key_same(a, b, (enum bl_key)key);
+	return same;
+}
+
+/* The version that has these settings, made unless there is one; NULL: no memory. */
+static struct bl_file_config *keep(const struct bl_file_config *config)
+{
+	struct version *version = versions;
+
+	while (version && !is_same(&version->config, config))
+		version = version->next;
+	if (version) {
+		for (int key = BL_KEY_NONE + 1; key < BL_KEY_NR; key++) {
+			if (bl_key_is_live((enum bl_key)key))
+				bl_key_store(&version->config, config, (enum bl_key)key);
+		}
+		return &version->config;
+	}
+	version = malloc(sizeof(*version));
+	if (!version)
+		return NULL;
+	version->config = *config;
+	version->next = versions;
+	versions = version;
+	return &version->config;
+}
+
+int bl_config_open(void)
+{
+	struct bl_file_config *config;
+
+	gather(&gathered);
+	config = keep(&gathered);
+	if (!config) {
+		bl_config_notes_drop();
+		return fail(ENOMEM, "out of memory");
+	}
 	memset(is_staged, 0, sizeof(is_staged));
-	atomic_store_explicit(&ever_opened, true, memory_order_release);
-	bl_logfile_start(&in_force);
+	atomic_store_explicit(&in_force, config, memory_order_release);
+	bl_logfile_start(config);
 	bl_config_notes_log();
+	return 0;
 }
 
 const struct bl_file_config *bl_config_peek(struct bl_file_config *scratch, bool open)
 {
 	if (open)
-		return &in_force;
+		return bl_file_config();
 	gather(scratch);
 	bl_config_notes_drop();
 	return scratch;

@@ -2,8 +2,9 @@
 /*
  * config.h - cufile.json, the environment and cuFileSetParameter*(), in one struct
  *
- * Precedence: parameter, environment, file, default. Fixed while the driver is open, but for what the API lets change,
- * which is atomic. Members are named as the keys of cufile.json.
+ * Precedence: parameter, environment, file, default. What was once in force is never written to again, but for what the API
+ * lets change, which is atomic: a request may outlive the close of the driver and its next open. Members are named as the
+ * keys of cufile.json.
  */
 #ifndef BL_FILE_CONFIG_H
 #define BL_FILE_CONFIG_H
@@ -108,7 +109,10 @@ struct bl_file_config {
 	struct bl_names deny[BL_DENY_NR];
 };
 
-/* What is in force; valid for ever, changes only while the driver is closed. Defaults before the first open. */
+/*
+ * What is in force, also after the driver was closed; defaults before the first open. Valid for ever: an open puts another in
+ * its place. One is kept for each that this process has had; opens with the same settings have the same.
+ */
 const struct bl_file_config *bl_file_config(void);
 
 /**

@@ -254,3 +254,35 @@ void bl_key_copy(struct bl_file_config *to, const struct bl_file_config *from, e
 	if (key == BL_KEY_LOG_FILE || key == BL_KEY_LOG_DIR)
 		to->log_to = from->log_to;
 }
+
+bool bl_key_is_live(enum bl_key key)
+{
+	switch (key) {
+	case BL_KEY_DIRECT_IO_SIZE:
+	case BL_KEY_CACHE_SIZE:
+	case BL_KEY_PINNED_SIZE:
+	case BL_KEY_POLL_MODE:
+	case BL_KEY_POLL_SIZE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void bl_key_store(struct bl_file_config *to, const struct bl_file_config *from, enum bl_key key)
+{
+	if (bl_keys[key].kind == BL_KIND_BOOL)
+		atomic_store((_Atomic(bool) *)bl_key_at(to, key), *(const bool *)bl_key_see(from, key));
+	else
+		atomic_store((_Atomic(uint64_t) *)bl_key_at(to, key), *(const uint64_t *)bl_key_see(from, key));
+}
+
+/* Of lists, what lies behind their end counts too: the same settings leave the same there. */
+bool bl_key_same(const struct bl_file_config *a, const struct bl_file_config *b, enum bl_key key)
+{
+	const void *left = bl_key_see(a, key), *right = bl_key_see(b, key);
+
+	if (bl_keys[key].kind == BL_KIND_TEXT || bl_keys[key].kind == BL_KIND_WORD)
+		return !strcmp(left, right);
+	return !memcmp(left, right, bl_keys[key].size);
+}

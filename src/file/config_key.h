@@ -105,6 +105,15 @@ const char *bl_key_show(const struct bl_file_config *config, enum bl_key key, ch
 /* Copy one value. */
 void bl_key_copy(struct bl_file_config *to, const struct bl_file_config *from, enum bl_key key);
 
+/* Whether the API changes it while the driver is open; such members are atomic. */
+bool bl_key_is_live(enum bl_key key);
+
+/* Copy one of those to a configuration that others read at the same time. */
+void bl_key_store(struct bl_file_config *to, const struct bl_file_config *from, enum bl_key key);
+
+/* Whether both have the same value. */
+bool bl_key_same(const struct bl_file_config *a, const struct bl_file_config *b, enum bl_key key);
+
 static inline const void *bl_key_see(const struct bl_file_config *config, enum bl_key key)
 {
 	return (const char *)config + bl_keys[key].off;

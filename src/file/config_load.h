@@ -40,8 +40,9 @@ void bl_config_environment(struct bl_file_config *config);
  * bl_config_open() - Put a configuration in force: file, environment, staged parameters, which are used up
  *
  * The driver is closed, and its lock is held.
+ * Return: 0, or -ENOMEM with the reason: nothing has changed.
  */
-void bl_config_open(void);
+int bl_config_open(void);
 
 /*
  * What is in force, or what an open would put in force: then in @scratch. bl_config_stage() notes that @key of @config is
@@ -50,7 +51,7 @@ void bl_config_open(void);
 const struct bl_file_config *bl_config_peek(struct bl_file_config *scratch, bool open);
 void bl_config_stage(const struct bl_file_config *config, enum bl_key key);
 
-/* For calls that change what is in force while the driver is open; atomic members only, under its lock. */
+/* For calls that change what is in force; after an open, atomic members only, under the driver's lock. */
 struct bl_file_config *bl_config_in_force(void);
 
 /* Where messages go from now on, and which; with the driver closed: as before the first open. */

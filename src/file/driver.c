@@ -136,7 +136,9 @@ static int open_locked(void)
 	ret = watch_forks();
 	if (ret)
 		return ret;
-	bl_config_open();
+	ret = bl_config_open();
+	if (ret)
+		return ret;
 	ret = check_compat();
 	if (ret) {
 		bl_logfile_stop();

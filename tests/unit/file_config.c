@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* cufile.json and the environment: every key, and what is said about what cannot be used. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -368,7 +369,7 @@ static void variables_come_before_the_file(void)
 static void the_denylist_knows_what_lies_below_a_mount(void)
 {
 	setenv("CUFILE_ENV_PATH_JSON", file("c.json", "{\"denylist\":{\"mounts\":[\"/data/\",\"/x\"],\"filesystems\":[\"nfs\"]}}"), 1);
-	bl_config_open();
+	check_eq(bl_config_open(), 0);
 	check(bl_config_denies(BL_DENY_MOUNTS, "/data"));
 	check(bl_config_denies(BL_DENY_MOUNTS, "/data/set/a"));
 	check(!bl_config_denies(BL_DENY_MOUNTS, "/database"));
@@ -377,6 +378,101 @@ static void the_denylist_knows_what_lies_below_a_mount(void)
 	check(!bl_config_denies(BL_DENY_FILESYSTEMS, "nfs4"));
 	check(!bl_config_denies(BL_DENY_DRIVERS, "nvme"));
 	bl_logfile_stop();
+	unsetenv("CUFILE_ENV_PATH_JSON");
+}
+
+static void open_with(const char *path)
+{
+	setenv("CUFILE_ENV_PATH_JSON", path, 1);
+	check_eq(bl_config_open(), 0);
+	bl_logfile_stop();
+}
+
+static char first_path[256], second_path[256];
+
+static void two_configurations(void)
+{
+	unsetenv("CUFILE_LOGFILE_PATH");
+	snprintf(first_path, sizeof(first_path), "%s",
+		 file("first.json", "{\"properties\":{\"io_batchsize\":31,\"io_priority\":\"high\"},"
+				    "\"denylist\":{\"mounts\":[\"/a\",\"/b\"]}}"));
+	snprintf(second_path, sizeof(second_path), "%s",
+		 file("second.json", "{\"properties\":{\"io_batchsize\":32,\"io_priority\":\"low\"}}"));
+}
+
+/* A request that outlived the close of the driver still looks at what was in force when it began. */
+static void an_open_leaves_what_was_in_force_as_it_was(void)
+{
+	static struct bl_file_config copy;
+	const struct bl_file_config *old;
+
+	two_configurations();
+	open_with(first_path);
+	old = bl_file_config();
+	memcpy(&copy, old, sizeof(copy));
+	open_with(second_path);
+	check_eq(memcmp(old, &copy, sizeof(copy)), 0);
+	check(bl_file_config() != old);
+	check_eq(bl_file_config()->io_batchsize, 32);
+	check_str(bl_file_config()->io_priority, "low");
+	unsetenv("CUFILE_ENV_PATH_JSON");
+}
+
+static void opens_with_the_same_settings_take_no_more_memory(void)
+{
+	const struct bl_file_config *first, *second;
+
+	two_configurations();
+	open_with(first_path);
+	first = bl_file_config();
+	open_with(second_path);
+	second = bl_file_config();
+	for (int i = 0; i < 20; i++) {
+		open_with(first_path);
+		check(bl_file_config() == first);
+		check_eq(first->max_direct_io_size_kb, 16384);
+		check(!first->use_poll_mode);
+		/* as calls of the API do while the driver is open; the next open takes it back */
+		bl_config_in_force()->max_direct_io_size_kb = 64;
+		bl_config_in_force()->use_poll_mode = true;
+		open_with(second_path);
+		check(bl_file_config() == second);
+	}
+	unsetenv("CUFILE_ENV_PATH_JSON");
+}
+
+static _Atomic(bool) over;
+
+/* Return: NULL, or @arg: numbers of two configurations at once. */
+static void *read_on(void *arg)
+{
+	while (!atomic_load(&over)) {
+		const struct bl_file_config *now = bl_file_config();
+		bool first = now->io_batchsize == 31;
+
+		if (strcmp(now->io_priority, first ? "high" : "low") || now->deny[BL_DENY_MOUNTS].nr != (first ? 2 : 0))
+			return arg;
+	}
+	return NULL;
+}
+
+static void readers_meet_one_configuration_at_a_time(void)
+{
+	pthread_t threads[2];
+	void *bad;
+
+	two_configurations();
+	open_with(first_path);
+	atomic_store(&over, false);
+	for (int i = 0; i < 2; i++)
+		check(!pthread_create(&threads[i], NULL, read_on, threads));
+	for (int i = 0; i < 200; i++)
+		open_with(i & 1 ? first_path : second_path);
+	atomic_store(&over, true);
+	for (int i = 0; i < 2; i++) {
+		check(!pthread_join(threads[i], &bad));
+		check(!bad);
+	}
 	unsetenv("CUFILE_ENV_PATH_JSON");
 }
 
@@ -394,6 +490,9 @@ static const struct tap_test tests[] = {
 	{"a file that is too large is not read", a_file_that_is_too_large_is_not_read},
 	{"variables come before the file", variables_come_before_the_file},
 	{"the denylist knows what lies below a mount", the_denylist_knows_what_lies_below_a_mount},
+	{"an open leaves what was in force as it was", an_open_leaves_what_was_in_force_as_it_was},
+	{"opens with the same settings take no more memory", opens_with_the_same_settings_take_no_more_memory},
+	{"readers meet one configuration at a time", readers_meet_one_configuration_at_a_time},
 };
 
 int main(int argc, char **argv)
