@@ -58,4 +58,7 @@ struct bl_file_config *bl_config_in_force(void);
 void bl_logfile_start(const struct bl_file_config *config);
 void bl_logfile_stop(void);
 
+/* In a forked child: threads of the parent that were writing are not there. */
+void bl_logfile_after_fork(void);
+
 #endif

@@ -60,6 +60,7 @@ static void after_fork_child(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_mutex_init(&closers_lock, NULL);
+	bl_logfile_after_fork();
 	bl_stats_after_fork();
 }
 

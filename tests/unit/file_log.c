@@ -2,9 +2,12 @@
 /* Where messages go when cuFile's configuration says so. */
 #include <fcntl.h>
 #include <glob.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "file/config_load.h"
@@ -14,6 +17,24 @@
 #include "util/log.h"
 
 static char dir[] = "/tmp/barlane-log-XXXXXX";
+
+/* Writing takes its time, so that others come by meanwhile. */
+static atomic_uint write_us;
+static atomic_uint writing;
+
+ssize_t __real_write(int fd, const void *buf, size_t len);
+ssize_t __wrap_write(int fd, const void *buf, size_t len);
+
+ssize_t __wrap_write(int fd, const void *buf, size_t len)
+{
+	unsigned int us = atomic_load(&write_us);
+
+	if (us) {
+		atomic_store(&writing, 1);
+		usleep(us);
+	}
+	return __real_write(fd, buf, len);
+}
 static struct bl_file_config config;
 static char text[1 << 16];
 
@@ -117,6 +138,7 @@ static void an_empty_path_means_silence(void)
 	start(BL_LOG_TO_NONE, "TRACE");
 	log_warn("nobody hears this");
 	bl_logfile_stop();
+	bl_log_set_level(BL_LOG_WARN);
 	log_warn("but this");
 	dup2(keep, 2);
 	check_str(slurp(path), "barlane: warn: test: but this\n");
@@ -230,6 +252,138 @@ static void a_child_writes_to_the_same_file(void)
 	check(!unlink(config.log_file));
 }
 
+static void the_level_goes_with_the_driver(void)
+{
+	start(BL_LOG_TO_STDERR, "TRACE");
+	check(bl_log_enabled(BL_LOG_TRACE));
+	bl_logfile_stop();
+	check(bl_log_enabled(BL_LOG_ERROR) && !bl_log_enabled(BL_LOG_WARN));
+	/* an open that says nothing of it has the level that there was */
+	*config.log_level = '\0';
+	bl_logfile_start(&config);
+	check(!bl_log_enabled(BL_LOG_WARN));
+	bl_logfile_stop();
+	check(!bl_log_enabled(BL_LOG_WARN));
+}
+
+static void the_time_is_local_time(void)
+{
+	struct tm tm = {0};
+	time_t before, after, said;
+
+	setenv("TZ", "XXX-5:30", 1);
+	tzset();
+	start(BL_LOG_TO_FILE, "WARN");
+	before = time(NULL);
+	log_warn("now");
+	after = time(NULL);
+	check(strptime(slurp(config.log_file), "%Y-%m-%d %H:%M:%S", &tm));
+	said = timegm(&tm) - 19800;
+	check(said >= before && said <= after);
+	bl_logfile_stop();
+	unsetenv("TZ");
+	tzset();
+	check(!unlink(config.log_file));
+}
+
+static void *say_one(void *arg)
+{
+	log_warn("slowly");
+	return arg;
+}
+
+/* Have a thread be at a line for some time, and not before it is there. */
+static pthread_t begin_line(unsigned int us)
+{
+	pthread_t thread;
+
+	atomic_store(&writing, 0);
+	atomic_store(&write_us, us);
+	check(!pthread_create(&thread, NULL, say_one, NULL));
+	for (int ms = 0; ms < 10000 && !atomic_load(&writing); ms++)
+		usleep(1000);
+	check(atomic_load(&writing));
+	atomic_store(&write_us, 0);
+	return thread;
+}
+
+/* The driver is closed while a thread is about to write: its line must not end up in a file that is opened next. */
+static void a_line_under_way_is_waited_for(void)
+{
+	char path[300];
+	pthread_t thread;
+	int fd;
+
+	start(BL_LOG_TO_FILE, "WARN");
+	log_warn("first");
+	thread = begin_line(100000);
+	bl_logfile_stop();
+	snprintf(path, sizeof(path), "%s/next", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_APPEND, 0600);
+	check(fd >= 0);
+	check(!pthread_join(thread, NULL));
+	check_str(slurp(path), "");
+	check_has(slurp(config.log_file), "slowly");
+	check(!close(fd) && !unlink(path) && !unlink(config.log_file));
+}
+
+/* ... and for a second at most. */
+static void a_line_that_does_not_end_is_left_alone(void)
+{
+	pthread_t thread;
+	time_t begin;
+
+	start(BL_LOG_TO_FILE, "WARN");
+	log_warn("first");
+	thread = begin_line(4000000);
+	begin = time(NULL);
+	bl_logfile_stop();
+	check(time(NULL) - begin <= 3);
+	check(!pthread_join(thread, NULL));
+	check_has(slurp(config.log_file), "slowly");
+	/* what it kept is given back with the next open */
+	bl_logfile_start(&config);
+	bl_logfile_stop();
+	check(!unlink(config.log_file));
+}
+
+static atomic_bool over;
+
+static void *ask_the_time(void *arg)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	while (!atomic_load(&over))
+		localtime_r(&now, &tm);
+	return arg;
+}
+
+static void a_child_needs_no_lock_of_the_c_library(void)
+{
+	int status = 0, bad = 0;
+	pthread_t thread;
+
+	start(BL_LOG_TO_FILE, "WARN");
+	atomic_store(&over, false);
+	check(!pthread_create(&thread, NULL, ask_the_time, NULL));
+	for (int i = 0; i < 20 && !bad; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			alarm(20);
+			log_warn("child");
+			_exit(0);
+		}
+		bad = waitpid(pid, &status, 0) != pid || status;
+	}
+	atomic_store(&over, true);
+	check(!pthread_join(thread, NULL));
+	check(!bad);
+	bl_logfile_stop();
+	check(!unlink(config.log_file));
+}
+
 static const struct tap_test tests[] = {
 	{"levels are cuFile's", levels_are_cufiles},
 	{"our own variable comes first", our_own_variable_comes_first},
@@ -241,6 +395,11 @@ static const struct tap_test tests[] = {
 	{"a descriptor that was closed is not written to", a_descriptor_that_was_closed_is_not_written_to},
 	{"what cannot be written goes to stderr", what_cannot_be_written_goes_to_stderr},
 	{"a child writes to the same file", a_child_writes_to_the_same_file},
+	{"the level goes with the driver", the_level_goes_with_the_driver},
+	{"the time is local time", the_time_is_local_time},
+	{"a line under way is waited for", a_line_under_way_is_waited_for},
+	{"a line that does not end is left alone", a_line_that_does_not_end_is_left_alone},
+	{"a child needs no lock of the C library", a_child_needs_no_lock_of_the_c_library},
 };
 
 int main(int argc, char **argv)
