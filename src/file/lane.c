@@ -13,8 +13,9 @@
 
 #define BUSY (1ULL << 32) /* above all numbers */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards @idle */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists */
 static struct bl_lane *idle;
+static struct bl_lane *late; /* requests that were given up, and may not have ended */
 static atomic_uint nr_lanes;
 
 /* The last one used in the context: its memory is in some cache. */
@@ -32,12 +33,35 @@ static struct bl_lane *take_idle(CUcontext context)
 	return lane;
 }
 
-static void give_idle(struct bl_lane *lane)
+static void give(struct bl_lane **list, struct bl_lane *lane)
 {
 	pthread_mutex_lock(&lock);
-	lane->next = idle;
-	idle = lane;
+	lane->next = *list;
+	*list = lane;
 	pthread_mutex_unlock(&lock);
+}
+
+static struct bl_lane *take_all(struct bl_lane **list)
+{
+	struct bl_lane *all;
+
+	pthread_mutex_lock(&lock);
+	all = *list;
+	*list = NULL;
+	pthread_mutex_unlock(&lock);
+	return all;
+}
+
+/* A context may go between the look at it and this, which is no error of anybody's. */
+static int enter(const struct bl_cuda *cuda, const struct bl_lane *lane, struct bl_cuda_scope *scope)
+{
+	struct bl_cuda_ptr ptr = { .va = (uintptr_t)lane->ce->flag, .context = lane->context };
+	int ret;
+
+	bl_fail_hush(1);
+	ret = bl_cuda_enter(cuda, &ptr, scope);
+	bl_fail_hush(-1);
+	return ret;
 }
 
 /*
@@ -47,15 +71,15 @@ static void give_idle(struct bl_lane *lane)
  */
 static void drop(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
 {
-	CUcontext context;
+	struct bl_cuda_scope scope;
 
 	bl_uring_close(&lane->uring);
-	if (alive && !cuda->cuCtxPushCurrent(lane->context)) {
+	if (alive && !enter(cuda, lane, &scope)) {
 		cuda->cuStreamDestroy(lane->ce->stream);
 		if (lane->ce->ring)
 			cuda->cuMemFreeHost(lane->ce->ring);
 		cuda->cuMemFreeHost(lane->ce->flag);
-		cuda->cuCtxPopCurrent(&context);
+		bl_cuda_leave(cuda, &scope);
 	}
 	pthread_mutex_destroy(&lane->ce->lock);
 	free(lane->ce);
@@ -66,12 +90,8 @@ static void drop(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
 /* Drop idle lanes: all, or those whose context is gone. */
 static void sweep(const struct bl_cuda *cuda, bool all)
 {
-	struct bl_lane *list, *lane;
+	struct bl_lane *list = take_all(&idle), *lane;
 
-	pthread_mutex_lock(&lock);
-	list = idle;
-	idle = NULL;
-	pthread_mutex_unlock(&lock);
 	while ((lane = list)) {
 		bool alive = bl_ce_alive(cuda, lane->ce);
 
@@ -79,14 +99,58 @@ static void sweep(const struct bl_cuda *cuda, bool all)
 		if (all || !alive)
 			drop(cuda, lane, alive);
 		else
-			give_idle(lane);
+			give(&idle, lane);
+	}
+}
+
+/* Whether neither disk nor GPU is at it any more. A context that is gone took its transfers with it, but not the disk's. */
+static bool has_ended(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
+{
+	struct bl_cuda_scope scope;
+	int ret;
+
+	if (!bl_uring_idle(&lane->uring))
+		return false;
+	if (!alive)
+		return true;
+	if (enter(cuda, lane, &scope))
+		return false;
+	bl_fail_hush(1);
+	/* a stream that is idle touches no memory, whatever became of its transfers */
+	ret = bl_ce_query(cuda, lane->ce);
+	bl_fail_hush(-1);
+	bl_cuda_leave(cuda, &scope);
+	return !ret;
+}
+
+/* Late lanes that have ended after all are as good as any; without what may be left in their rings. */
+static void look_at_late(const struct bl_cuda *cuda)
+{
+	struct bl_lane *list = take_all(&late), *lane;
+
+	while ((lane = list)) {
+		bool alive = bl_ce_alive(cuda, lane->ce);
+
+		list = lane->next;
+		if (!has_ended(cuda, lane, alive)) {
+			give(&late, lane);
+		} else if (!alive) {
+			drop(cuda, lane, false);
+		} else {
+			log_info("what was under way in a staging area has ended: it is used again");
+			bl_uring_close(&lane->uring);
+			lane->ce->broken = 0;
+			give(&idle, lane);
+		}
 	}
 }
 
 void bl_lane_drop_idle(void)
 {
-	if (bl_cuda())
-		sweep(bl_cuda(), true);
+	if (!bl_cuda())
+		return;
+	look_at_late(bl_cuda());
+	sweep(bl_cuda(), true);
 }
 
 /* What the slabs of the configuration add up to is the bound, in areas of our own size; one there is always. */
@@ -113,7 +177,7 @@ static int make(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **
 	int ret;
 
 	if (atomic_fetch_add(&nr_lanes, 1) >= most_lanes()) {
-		ret = fail_quiet(EBUSY, "all staging areas are in use");
+		ret = fail_quiet(EBUSY, "all staging areas are in use, or GPU or disk are still at them");
 		goto uncount;
 	}
 	lane = calloc(1, sizeof(*lane));
@@ -134,13 +198,24 @@ uncount:
 	return ret;
 }
 
-static int find(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **lane_p)
+static struct bl_lane *take(const struct bl_cuda *cuda, CUcontext context)
 {
 	struct bl_lane *lane;
-	int ret = 0;
 
 	while ((lane = take_idle(context)) && !bl_ce_alive(cuda, lane->ce))
 		drop(cuda, lane, false);
+	return lane;
+}
+
+static int find(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **lane_p)
+{
+	struct bl_lane *lane = take(cuda, context);
+	int ret = 0;
+
+	if (!lane) {
+		look_at_late(cuda);
+		lane = take(cuda, context);
+	}
 	if (!lane)
 		ret = make(cuda, context, &lane);
 	if (ret == -EBUSY) {
@@ -151,7 +226,7 @@ static int find(const struct bl_cuda *cuda, CUcontext context, struct bl_lane **
 		return ret;
 	ret = bl_ce_ring(cuda, lane->ce);
 	if (ret)
-		give_idle(lane); /* the channel is good for another time */
+		give(&idle, lane); /* the channel is good for another time */
 	else
 		*lane_p = lane;
 	return ret;
@@ -187,10 +262,11 @@ void bl_lane_put(struct bl_lane *lane, bool ended)
 {
 	bl_cuda_leave(lane->cuda, &lane->scope);
 	if (!ended || lane->ce->broken) {
-		log_warn("a staging area is given up: what was under way in it has not ended");
+		log_warn("a staging area is set aside: what was under way in it has not ended");
+		give(&late, lane);
 		return;
 	}
-	give_idle(lane);
+	give(&idle, lane);
 }
 
 int bl_lane_post(struct bl_lane *lane, unsigned int i, enum bl_copy_dir dir, uint64_t va, void *host, size_t len)
@@ -262,6 +338,6 @@ int bl_lane_uring(struct bl_lane *lane)
 void bl_file_lane_forget(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	idle = NULL;
+	idle = late = NULL;
 	atomic_store(&nr_lanes, 0);
 }

@@ -4,7 +4,8 @@
  *
  * A channel of engine ce with its pinned ring, cut into slots, and where direct I/O wants it a ring of io_uring over the
  * same memory. A lane is one thread's while it has it. Lanes belong to a CUDA context, whose memory they use, and are kept
- * for the next request.
+ * for the next request. How many there may be is bounded by the configuration, and what is bounded is the memory: a lane that
+ * the GPU or the disk is still at, after its request was given up, is one of them until they have ended.
  */
 #ifndef BL_FILE_LANE_H
 #define BL_FILE_LANE_H
@@ -20,7 +21,7 @@
 
 /**
  * struct bl_lane - a lane
- * @next:    list of idle ones
+ * @next:    list of idle or late ones
  * @cuda:    driver library
  * @scope:   of the thread while it has the lane
  * @ce:      channel; its ring is the lane's memory
@@ -50,14 +51,14 @@ struct bl_lane {
  * @slot:   bytes per slot, a power of two from BL_CE_RING_SIZE / BL_LANE_SLOTS up
  * @lane_p: receives it
  *
- * Return: 0; -ENOMEM (no pinned memory), -EBUSY (as many as there may be are in use or have been given up), or what CUDA
- * says; with the reason.
+ * Return: 0; -ENOMEM (no pinned memory), -EBUSY (as many as there may be are in use, or the GPU or the disk is still at
+ * them), or what CUDA says; with the reason.
  */
 int bl_lane_get(const struct bl_ce_target *target, size_t slot, struct bl_lane **lane_p);
 
 /*
- * Give it back. A lane whose transfers have not ended, or whose reads and writes have not, is never used again: the GPU or
- * the disk may still reach its memory.
+ * Give it back. A lane whose transfers have not ended, or whose reads and writes have not, is late: nobody gets it, since the
+ * GPU or the disk may still reach its memory. When a request finds no idle lane it looks whether late ones have ended.
  */
 void bl_lane_put(struct bl_lane *lane, bool ended);
 
@@ -82,7 +83,7 @@ int bl_lane_drain(struct bl_lane *lane);
 /* Make the io_uring unless it is there. 0 or the error. */
 int bl_lane_uring(struct bl_lane *lane);
 
-/* Give the memory of all that are not in use back, as the last cuFileDriverClose() does. */
+/* Give the memory of all that are neither in use nor late back, as the last cuFileDriverClose() does. */
 void bl_lane_drop_idle(void);
 
 /* Forget all that was inherited, in a child that starts anew. */

@@ -121,6 +121,7 @@ void bl_uring_post(struct bl_uring *uring, bool write, int fd, void *buf, uint32
 		io_uring_prep_read(sqe, fd, buf, len, (uint64_t)pos);
 	sqe->ioprio = bl_ioprio();
 	sqe->user_data = tag;
+	uring->nr++;
 }
 
 static int enter(const struct bl_uring *uring, bool wait, uint64_t ns)
@@ -165,5 +166,17 @@ bool bl_uring_take(struct bl_uring *uring, struct bl_uring_done *done)
 	done->tag = cqe->user_data;
 	done->result = cqe->res;
 	io_uring_cqe_seen(uring->ring, cqe);
+	uring->nr--;
 	return true;
+}
+
+bool bl_uring_idle(struct bl_uring *uring)
+{
+	struct bl_uring_done done;
+
+	if (!uring->ring)
+		return true;
+	while (bl_uring_take(uring, &done))
+		;
+	return uring->nr == io_uring_sq_ready(uring->ring);
 }

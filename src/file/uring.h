@@ -23,11 +23,13 @@ struct bl_liburing;
  * @lib:   liburing
  * @ring:  its own struct, NULL: none
  * @fixed: the memory given to bl_uring_open() is registered: the kernel need not look its pages up each time
+ * @nr:    requests that were posted and not taken
  */
 struct bl_uring {
 	const struct bl_liburing *lib;
 	struct io_uring *ring;
 	bool fixed;
+	unsigned int nr;
 };
 
 /* One that ended: what it was called, and its bytes or negative error. */
@@ -66,6 +68,14 @@ int bl_uring_wait(struct bl_uring *uring, bool wait, uint64_t deadline);
 
 /* Take one that ended; false: there is none. */
 bool bl_uring_take(struct bl_uring *uring, struct bl_uring_done *done);
+
+/**
+ * bl_uring_idle() - Whether the kernel is at none of the requests any more
+ * @uring: a ring whose requests nobody waits for; it may be none
+ *
+ * Takes what has ended. What was prepared and not submitted is no obstacle: it goes with the ring.
+ */
+bool bl_uring_idle(struct bl_uring *uring);
 
 /* Whether rings can be made at all, as far as is known. */
 bool bl_uring_allowed(void);

@@ -42,3 +42,8 @@ bool bl_uring_take(struct bl_uring *uring, struct bl_uring_done *done)
 {
 	return false;
 }
+
+bool bl_uring_idle(struct bl_uring *uring)
+{
+	return true;
+}

@@ -194,6 +194,7 @@ static CUresult stream_create(CUstream *stream, unsigned int flags)
 
 static CUresult stream_destroy(CUstream stream)
 {
+	check_scope();
 	gpu.streams--;
 	return CUDA_SUCCESS;
 }
@@ -226,6 +227,7 @@ static CUresult host_alloc(void **ptr, size_t size, unsigned int flags)
 
 static CUresult host_free(void *ptr)
 {
+	check_scope();
 	check(nr_blocks && blocks[nr_blocks - 1].addr == ptr);
 	nr_blocks--;
 	return munmap(ptr, blocks[nr_blocks].size) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;

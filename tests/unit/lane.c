@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/* Lanes that GPU or disk are still at when their request has been given up: over a driver library that runs when told to. */
+#include "file/lane.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "barlane.h"
+#include "batch_cuda.h"
+#include "emu/child.h"
+#include "fake_gdrdrv.h"
+#include "tap.h"
+#include "util/clock.h"
+#include "util/fork.h"
+
+#define MIB (1UL << 20)
+#define MS  1000000ULL
+
+static const char *const one_lane[] = { "BARLANE_FILE_TUNE", "lanes=1", "BARLANE_CE_TIMEOUT_MS", "50", NULL };
+
+static struct bl_ce_target target;
+
+static void forget(void)
+{
+}
+
+static void set_up(void)
+{
+	fake_gdrdrv_begin(6);
+	gpu_begin();
+	check_eq(bl_fork_init(forget), 0);
+	check_eq(bl_ce_target_init(bl_cuda(), FAKE_VRAM_VA, 0, &target), 0);
+}
+
+static struct bl_lane *must_get(void)
+{
+	struct bl_lane *lane = NULL;
+
+	check_eq(bl_lane_get(&target, MIB, &lane), 0);
+	return lane;
+}
+
+static int get(struct bl_lane **lane_p)
+{
+	return bl_lane_get(&target, MIB, lane_p);
+}
+
+static int copy(struct bl_lane *lane, int byte)
+{
+	memset(bl_lane_slot(lane, 0), byte, 4096);
+	check_eq(bl_lane_post(lane, 0, BL_COPY_TO, FAKE_VRAM_VA, bl_lane_slot(lane, 0), 4096), 0);
+	return bl_lane_wait(lane, 0);
+}
+
+/* A request that the GPU did not answer in time. */
+static struct bl_lane *give_up(void)
+{
+	struct bl_lane *lane = must_get();
+
+	gpu.hold = true;
+	check_eq(copy(lane, 0x11), -ETIMEDOUT);
+	check_eq(bl_lane_drain(lane), -ETIMEDOUT);
+	bl_lane_put(lane, false);
+	return lane;
+}
+
+static void gpu_catches_up(void)
+{
+	gpu_run(SIZE_MAX);
+	gpu.hold = false;
+}
+
+static void until_the_gpu_has_ended(const void *arg)
+{
+	struct bl_lane *lane, *again = NULL;
+
+	set_up();
+	lane = give_up();
+	for (int i = 0; i < 3; i++)
+		check_eq(get(&again), -EBUSY);
+	check_has(bl_last_error(NULL), "staging areas");
+	check_eq(gpu.streams, 1);
+	gpu_catches_up();
+	check_eq(get(&again), 0);
+	check(again == lane);
+	check_eq(copy(again, 0x22), 0);
+	check_eq(fake_vram()[4095], 0x22);
+	bl_lane_put(again, true);
+	bl_lane_drop_idle();
+	check_eq(gpu.streams, 0);
+}
+
+static void a_lane_counts_until_the_gpu_has_ended(void)
+{
+	child_run(until_the_gpu_has_ended, NULL, one_lane);
+}
+
+static void over_a_close(const void *arg)
+{
+	struct bl_lane *lane = NULL;
+
+	set_up();
+	give_up();
+	bl_lane_drop_idle();
+	check_eq(gpu.streams, 1);
+	check_eq(get(&lane), -EBUSY);
+	gpu_catches_up();
+	bl_lane_drop_idle();
+	check_eq(gpu.streams, 0);
+	check_eq(copy(must_get(), 0x33), 0);
+}
+
+static void a_close_gives_back_what_has_ended_and_nothing_else(void)
+{
+	child_run(over_a_close, NULL, one_lane);
+}
+
+/* Its pinned memory went with it: a touch would be a fault. */
+static void with_its_context(const void *arg)
+{
+	set_up();
+	give_up();
+	gpu_destroy_context();
+	bl_lane_drop_idle();
+	/* another one, at the same address */
+	gpu.context = 1;
+	gpu.hold = false;
+	check_eq(copy(must_get(), 0x44), 0);
+}
+
+static void a_lane_goes_with_its_context(void)
+{
+	child_run(with_its_context, NULL, one_lane);
+}
+
+/* A drive that does not answer: a pipe that nobody writes to. What was prepared and not submitted is never to be done. */
+static void until_the_disk_has_ended(const void *arg)
+{
+	uint64_t end = bl_now_ns() + 10000 * MS;
+	struct bl_lane *lane, *again = NULL;
+	int fds[2], other[2], ret;
+
+	set_up();
+	lane = must_get();
+	ret = bl_lane_uring(lane);
+	if (ret)
+		skip("no io_uring: %s", strerror(-ret));
+	check(!pipe(fds) && !pipe(other));
+	bl_uring_post(&lane->uring, false, fds[0], bl_lane_slot(lane, 0), 16, 0, 0);
+	check_eq(bl_uring_wait(&lane->uring, true, bl_now_ns() + 50 * MS), -ETIMEDOUT);
+	bl_uring_post(&lane->uring, false, other[0], bl_lane_slot(lane, 1), 16, 0, 1);
+	bl_lane_put(lane, false);
+	check_eq(get(&again), -EBUSY);
+	/* nor does a close take it away from the disk */
+	bl_lane_drop_idle();
+	check_eq(get(&again), -EBUSY);
+	check_eq(write(fds[1], "late", 4), 4);
+	check_eq(write(other[1], "not", 3), 3);
+	while ((ret = get(&again)) == -EBUSY && bl_now_ns() < end)
+		usleep(1000);
+	check_eq(ret, 0);
+	check(again == lane);
+	check(!again->uring.ring);
+	check_eq(memcmp(bl_lane_slot(again, 0), "late", 4), 0);
+	check_eq(bl_lane_uring(again), 0);
+	check_eq(bl_uring_wait(&again->uring, false, end), -EAGAIN);
+	check_eq(read(other[0], bl_lane_slot(again, 1), 16), 3);
+	bl_lane_put(again, true);
+}
+
+static void a_lane_counts_until_the_disk_has_ended(void)
+{
+	child_run(until_the_disk_has_ended, NULL, one_lane);
+}
+
+static const struct tap_test tests[] = {
+	{ "a_lane_counts_until_the_gpu_has_ended", a_lane_counts_until_the_gpu_has_ended },
+	{ "a_lane_counts_until_the_disk_has_ended", a_lane_counts_until_the_disk_has_ended },
+	{ "a_close_gives_back_what_has_ended_and_nothing_else", a_close_gives_back_what_has_ended_and_nothing_else },
+	{ "a_lane_goes_with_its_context", a_lane_goes_with_its_context },
+};
+
+TAP_MAIN(tests)
