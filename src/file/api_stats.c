@@ -4,16 +4,9 @@
 #include "stats_export.h"
 #include "util/log.h"
 
-static CUfileError_t result(int ret, const char *what, int level)
-{
-	if (ret)
-		ret = bl_fail(-ret, log_fmt("%s: not at level %d"), what, level);
-	return bl_error_status(ret);
-}
-
 CUfileError_t cuFileSetStatsLevel(int level)
 {
-	return result(bl_stats_set_level(level), "set level", level);
+	return bl_error_status(bl_stats_set_level(level));
 }
 
 CUfileError_t cuFileGetStatsLevel(int *level)
@@ -26,17 +19,17 @@ CUfileError_t cuFileGetStatsLevel(int *level)
 
 CUfileError_t cuFileStatsStart(void)
 {
-	return result(bl_stats_start(), "start", bl_stats_level());
+	return bl_error_status(bl_stats_start());
 }
 
 CUfileError_t cuFileStatsStop(void)
 {
-	return result(bl_stats_stop(), "stop", bl_stats_level());
+	return bl_error_status(bl_stats_stop());
 }
 
 CUfileError_t cuFileStatsReset(void)
 {
-	return result(bl_stats_reset(), "reset", bl_stats_level());
+	return bl_error_status(bl_stats_reset());
 }
 
 static int check(const void *stats, int level)

@@ -24,6 +24,9 @@ static atomic_int active;
 static atomic_int level;
 static atomic_bool started;
 
+/* The level is that of the configuration, and goes with it. Guarded by the driver's lock. */
+static bool is_configured;
+
 /* The sums at the last reset, and how long was counted since: guarded by the driver's lock. */
 static struct bl_stats_block baseline;
 static uint64_t counted_ns, since_ns;
@@ -116,8 +119,9 @@ static void mark_batch(void)
 		if (now != own_blocks)
 			batch_bytes(&now[i], bytes);
 	}
+	/* after the looks at the counters: who sees the mark sees no less in them */
 	for (int write = 0; write < 2; write++)
-		atomic_store_explicit(&batch_mark[write], bytes[write], memory_order_relaxed);
+		atomic_store_explicit(&batch_mark[write], bytes[write], memory_order_release);
 }
 
 void bl_stats_op(enum bl_op op, int err)
@@ -162,12 +166,17 @@ static uint64_t counted_us(void)
 
 void bl_stats_total(struct bl_stats_total *total)
 {
+	uint64_t mark[2];
+
 	bl_driver_lock();
+	/* the mark before the counters: they only grow */
+	for (int write = 0; write < 2; write++)
+		mark[write] = atomic_load_explicit(&batch_mark[write], memory_order_acquire);
 	sum_all(&total->sum);
 	total->last_batch[0] = total->last_batch[1] = 0;
 	batch_bytes(&total->sum, total->last_batch);
 	for (int write = 0; write < 2; write++)
-		total->last_batch[write] -= atomic_load_explicit(&batch_mark[write], memory_order_relaxed);
+		total->last_batch[write] -= mark[write];
 	bl_stats_add(&total->sum, &baseline, true);
 	/* registered memory does not begin anew */
 	for (int i = 0; i < BL_STATS_GPUS; i++)
@@ -208,7 +217,11 @@ void bl_stats_open(unsigned int wanted)
 	if (wanted) {
 		atomic_store(&level, (int)wanted);
 		start_locked();
+	} else if (is_configured) {
+		atomic_store(&level, 0);
+		stop_locked();
 	}
+	is_configured = wanted;
 	settle(true);
 }
 
@@ -227,6 +240,7 @@ int bl_stats_set_level(int wanted)
 		return bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("level %d: not 0 to 3"), wanted);
 	open = bl_driver_lock();
 	atomic_store(&level, wanted);
+	is_configured = false;
 	settle(open);
 	bl_driver_unlock();
 	return 0;
@@ -237,7 +251,7 @@ int bl_stats_level(void)
 	return atomic_load(&level);
 }
 
-static int change(void (*what)(void))
+static int change(const char *name, void (*what)(void))
 {
 	bool open = bl_driver_lock();
 	bool counts = atomic_load(&level);
@@ -247,17 +261,17 @@ static int change(void (*what)(void))
 		settle(open);
 	}
 	bl_driver_unlock();
-	return counts ? 0 : bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("nothing is counted at level 0"));
+	return counts ? 0 : bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("%s: nothing is counted at level 0"), name);
 }
 
 int bl_stats_start(void)
 {
-	return change(start_locked);
+	return change("start", start_locked);
 }
 
 int bl_stats_stop(void)
 {
-	return change(stop_locked);
+	return change("stop", stop_locked);
 }
 
 static void reset_locked(void)
@@ -269,13 +283,17 @@ static void reset_locked(void)
 
 int bl_stats_reset(void)
 {
-	return change(reset_locked);
+	return change("reset", reset_locked);
 }
 
+/* What the parent counted in its file stays with the file, so that nothing may be taken from what is left. */
 void bl_stats_after_fork(void)
 {
 	atomic_store(&blocks, own_blocks);
 	exported = NULL;
+	memset(&baseline, 0, sizeof(baseline));
+	for (int write = 0; write < 2; write++)
+		atomic_store(&batch_mark[write], 0);
 	bl_stats_file_forget();
 }
 
@@ -283,7 +301,6 @@ void bl_stats_forget(void)
 {
 	bl_stats_after_fork();
 	memset(own_blocks, 0, sizeof(own_blocks));
-	memset(&baseline, 0, sizeof(baseline));
 	counted_ns = 0;
 	since_ns = bl_now_ns();
 }

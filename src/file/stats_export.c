@@ -16,7 +16,10 @@
 
 static char made[4096];
 
-/* What lies there under this name is of a process that is no more, as its number is ours. */
+/*
+ * What lies there under this name is of a process that is no more, as its number is ours; or of one in another PID namespace
+ * that shares the folder. That may live, but cannot be told from one that was killed, and would be in the way for ever.
+ */
 static int make_file(const char *path)
 {
 	int fd, ret;
@@ -27,7 +30,9 @@ static int make_file(const char *path)
 	if (fd < 0)
 		return -errno;
 	/* memory is taken now: a full file system must not end the process at some later addition */
-	ret = -posix_fallocate(fd, 0, sizeof(struct bl_stats_shm));
+	do {
+		ret = -posix_fallocate(fd, 0, sizeof(struct bl_stats_shm));
+	} while (ret == -EINTR);
 	if (!ret)
 		return fd;
 	close(fd);

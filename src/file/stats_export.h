@@ -6,7 +6,10 @@
 #include "cufile.h"
 #include "stats_shm.h"
 
-/* The driver was opened, with a level of the configuration, which starts counting; or closed. Under its lock. */
+/*
+ * The driver was opened, with a level of the configuration, which starts counting, until an open without one: 0; or it was
+ * closed. Under its lock.
+ */
 void bl_stats_open(unsigned int level);
 void bl_stats_close(void);
 

@@ -39,6 +39,12 @@ static uint64_t average(uint64_t sum, uint64_t nr)
 	return nr ? sum / nr : 0;
 }
 
+/* Counters are read while others count: the part may be seen to have grown and the whole not. */
+static uint64_t rest(uint64_t whole, uint64_t part)
+{
+	return part < whole ? whole - part : 0;
+}
+
 static CUfileOpCounter_t counter(const struct bl_stats_block *sum, enum bl_op op)
 {
 	return (CUfileOpCounter_t){sum->ops[op][0], sum->ops[op][1]};
@@ -82,10 +88,10 @@ static void fill_batch_ops(const struct bl_stats_block *sum, CUfileStatsLevel1_t
 	stats->batch_destroy_ops = counter(sum, BL_OP_BATCH_DESTROY);
 	stats->batch_enqueued_ops = counter(sum, BL_OP_BATCH_ENQUEUED);
 	stats->batch_posix_enqueued_ops = stats->batch_enqueued_ops;
-	stats->batch_posix_enqueued_ops.ok -= nvfs < stats->batch_enqueued_ops.ok ? nvfs : stats->batch_enqueued_ops.ok;
+	stats->batch_posix_enqueued_ops.ok = rest(stats->batch_enqueued_ops.ok, nvfs);
 	stats->batch_processed_ops = counter(sum, BL_OP_BATCH_PROCESSED);
 	stats->batch_posix_processed_ops = stats->batch_processed_ops;
-	stats->batch_posix_processed_ops.ok -= nvfs < stats->batch_processed_ops.ok ? nvfs : stats->batch_processed_ops.ok;
+	stats->batch_posix_processed_ops.ok = rest(stats->batch_processed_ops.ok, nvfs);
 	stats->batch_nvfs_submit_ops = (CUfileOpCounter_t){nvfs, nvfs_errors};
 	stats->batch_total_submit_ops = stats->batch_submit_ops;
 }
@@ -142,7 +148,7 @@ static void fill_gpu(const struct bl_stats_gpu *gpu, uint64_t us, CUfilePerGpuSt
 	stats->read_utilization = percent(stats->read_duration_us, us);
 	stats->n_total_reads = read->calls;
 	stats->n_nvfs_reads = gpu->nvfs[0];
-	stats->n_posix_reads = read->calls - gpu->nvfs[0];
+	stats->n_posix_reads = rest(read->calls, gpu->nvfs[0]);
 	stats->n_unaligned_reads = gpu->unaligned[0];
 	stats->n_reads_err = read->errors;
 	stats->writes_bytes = write->bytes;
@@ -151,7 +157,7 @@ static void fill_gpu(const struct bl_stats_gpu *gpu, uint64_t us, CUfilePerGpuSt
 	stats->write_utilization = percent(stats->write_duration_us, us);
 	stats->n_total_writes = write->calls;
 	stats->n_nvfs_writes = gpu->nvfs[1];
-	stats->n_posix_writes = write->calls - gpu->nvfs[1];
+	stats->n_posix_writes = rest(write->calls, gpu->nvfs[1]);
 	stats->n_unaligned_writes = gpu->unaligned[1];
 	stats->n_writes_err = write->errors;
 	stats->n_mmap = gpu->maps + gpu->map_errors;

@@ -12,30 +12,16 @@
 #include "file/driver.h"
 #include "file/stats_export.h"
 #include "file/stats_file.h"
+#include "file_counting.h"
 #include "file_root.h"
 #include "tap.h"
 #include "temp_dir.h"
 
 static char dir[] = "/tmp/barlane-stats-XXXXXX";
 
-#define OK CU_FILE_SUCCESS
-
 static CUfileStatsLevel1_t l1;
 static CUfileStatsLevel2_t l2;
 static CUfileStatsLevel3_t l3;
-
-/* Counting at a level, from zero. */
-static void begin(int level)
-{
-	if (!cuFileUseCount())
-		check_eq(cuFileDriverOpen().err, OK);
-	check_eq(cuFileSetStatsLevel(3).err, OK);
-	check_eq(cuFileStatsStop().err, OK);
-	check_eq(cuFileStatsReset().err, OK);
-	check_eq(cuFileSetStatsLevel(level).err, OK);
-	if (level)
-		check_eq(cuFileStatsStart().err, OK);
-}
 
 static void levels_are_0_to_3(void)
 {
@@ -306,13 +292,6 @@ static pid_t start_counting(int end)
 	check_eq(read(fds[0], &byte, 1), 1);
 	close(fds[0]);
 	return pid;
-}
-
-/* Each of these starts from a process whose driver is closed, as a child of an open one may not count. */
-static void close_all(void)
-{
-	while (cuFileUseCount())
-		check_eq(cuFileDriverClose_v2().err, OK);
 }
 
 static void a_killed_process_leaves_a_stale_file(void)
