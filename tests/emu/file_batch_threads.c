@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Sixteen threads with batches of their own, and with one that they share. */
+/* Sixteen threads with batches of their own, and with one that they share; two threads that meet one fault. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +9,7 @@
 #include "child.h"
 #include "file_world.h"
 #include "tests/tap.h"
+#include "util/log.h"
 
 #define NR_THREADS 16
 #define NR	   24
@@ -224,7 +225,48 @@ static void batches_are_destroyed_in_use(void)
 	child_run(destroyed, NULL, (const char *[]){ "BARLANE_FILE_PATH", "plain", "BARLANE_EMU_ASYNC_US", "50", NULL });
 }
 
+static atomic_uint nr_errors;
+
+static void count_error(enum bl_log_level level, const char *text)
+{
+	atomic_fetch_add(&nr_errors, level == BL_LOG_ERROR);
+}
+
+/* A small read is tried by the submitting thread before one of the crew gets it. */
+static void read_behind_the_memory(const void *arg)
+{
+	CUfileBatchHandle_t batch = NULL;
+	CUfileIOParams_t params = { .mode = CUFILE_BATCH, .opcode = CUFILE_READ };
+	struct timespec wait = { .tv_sec = 20 };
+	CUfileIOEvents_t event = { 0 };
+	unsigned int nr = 1;
+
+	set_up();
+	params.fh = tested.handle;
+	params.u.batch.devPtr_base = memory.base;
+	params.u.batch.devPtr_offset = (off_t)(NR_THREADS * AREA);
+	params.u.batch.size = PIECE;
+	check_eq(cuFileBatchIOSetUp(&batch, 1).err, CU_FILE_SUCCESS);
+	bl_log_set_level(BL_LOG_ERROR);
+	bl_log_set_sink(count_error);
+	check_eq(cuFileBatchIOSubmit(batch, 1, &params, 0).err, CU_FILE_SUCCESS);
+	check_eq(cuFileBatchIOGetStatus(batch, 1, &nr, &event, &wait).err, CU_FILE_SUCCESS);
+	bl_log_set_sink(NULL);
+	bl_log_set_level(BL_LOG_OFF);
+	check_eq(nr, 1);
+	check_eq(event.status, CUFILE_FAILED);
+	check_eq(nr_errors, 1);
+	cuFileBatchIODestroy(batch);
+	tear_down();
+}
+
+static void a_fault_is_said_once(void)
+{
+	child_run(read_behind_the_memory, NULL, NULL);
+}
+
 static const struct tap_test tests[] = {
+	{ "a_fault_that_two_threads_meet_is_said_once", a_fault_is_said_once },
 	{ "sixteen_threads_have_batches_of_their_own", threads_have_batches },
 	{ "threads_submit_to_and_collect_from_one_batch", threads_share_a_batch },
 	{ "batches_are_destroyed_while_threads_use_them", batches_are_destroyed_in_use },
