@@ -120,13 +120,14 @@ static int make_one(struct bl_nvfs_pool *pool, struct bl_nvfs_class *class, stru
 		return 0;
 	class->nr--;
 	pthread_cond_broadcast(&pool->changed);
+	/* a signal says nothing of the memory, nor of how many mappings there may be */
+	if (ret == -EINTR)
+		return ret;
 	if (ret == -EAGAIN)
 		ret = -EBUSY;
 	if (!class->nr) {
-		/* memory that cannot be bound once is not tried with each request: 16 MiB of pages come and go with it
-		 */
-		if (ret != -EINTR)
-			class->refusal = ret;
+		/* what cannot be bound once is not tried with each request: 16 MiB of pages come and go with it */
+		class->refusal = ret;
 		return ret;
 	}
 	/* no room for another (BAR1, memory): those that there are have to do */

@@ -86,7 +86,7 @@ void bl_nvfs_pool_put(struct bl_nvfs_pool *pool);
  * @map_p:       receives the mapping; its shadow may be shorter than @len
  *
  * Return: 0; -EAGAIN (none is free and @deadline_ns is 0), -ETIMEDOUT, -EBUSY (all have requests that do not end),
- * -EIDRM (dead), or why none can be made: that is not tried again.
+ * -EIDRM (dead), -EINTR (a signal came while one was made: try again), or why none can be made: that is not tried again.
  */
 int bl_nvfs_pool_take(struct bl_nvfs_pool *pool, size_t len, uint64_t deadline_ns, struct bl_nvfs_map **map_p);
 

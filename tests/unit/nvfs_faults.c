@@ -375,7 +375,29 @@ static void what_the_kernel_does_not_unmap_keeps_its_page(void)
 	check_eq(fake_nvfs_counts().pages, 1);
 }
 
+/* A signal at the wrong moment must not leave the buffer with fewer mappings for ever. */
+static void a_signal_says_nothing_of_how_many_mappings_there_may_be(void)
+{
+	struct bl_nvfs_map *first, *second;
+	struct nvfs n;
+
+	fake_nvfs_begin();
+	n = nvfs_open(MB, 0, MB);
+	fake_nvfs.map_err = EINTR;
+	check_eq(bl_nvfs_pool_take(n.pool, 64 * KB, 0, &first), -EINTR);
+	fake_nvfs.map_err = 0;
+	check_eq(bl_nvfs_pool_take(n.pool, 64 * KB, 0, &first), 0);
+	fake_nvfs.map_err = EINTR;
+	check_eq(bl_nvfs_pool_take(n.pool, 64 * KB, 0, &second), -EINTR);
+	fake_nvfs.map_err = 0;
+	check_eq(bl_nvfs_pool_take(n.pool, 64 * KB, 0, &second), 0);
+	bl_nvfs_pool_give(n.pool, first);
+	bl_nvfs_pool_give(n.pool, second);
+	nvfs_close(&n);
+}
+
 static const struct tap_test tests[] = {
+	{"a signal says nothing of how many mappings there may be", a_signal_says_nothing_of_how_many_mappings_there_may_be},
 	{"errors_are_told_or_left_to_another_path", errors_are_told_or_left_to_another_path},
 	{"an_error_that_reads_as_the_end_of_the_file_is_found_out",
 	 an_error_that_reads_as_the_end_of_the_file_is_found_out},
