@@ -16,12 +16,12 @@ static int write_all(int fd, const char *text, size_t len)
 	while (len) {
 		ssize_t done = write(fd, text, len);
 
-		if (done < 0 && errno != EINTR)
-			return -errno;
-		if (done > 0) {
-			text += done;
-			len -= (size_t)done;
-		}
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -EIO;
+		text += done;
+		len -= (size_t)done;
 	}
 	return 0;
 }
@@ -31,11 +31,12 @@ static int invalid(const char *filename, int err)
 	return bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("%s: %s"), filename, strerror(err));
 }
 
-static int write_file(const char *filename, char *text)
+/* A FIFO that nobody reads is an error, and one that is read too slowly. */
+static int write_file(const char *filename, const char *text)
 {
 	int fd, ret;
 
-	fd = open(filename, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
+	fd = open(filename, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
 	if (fd < 0)
 		return invalid(filename, errno);
 	ret = write_all(fd, text, strlen(text));

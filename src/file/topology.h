@@ -72,7 +72,7 @@ int bl_pci_parse_path(const char *real, struct bl_pci_device *device);
 
 enum bl_pci_relation bl_pci_relation(const struct bl_pci_device *a, const struct bl_pci_device *b);
 
-/* Links on the way from one to the other, those of the host bridge not counted. */
+/* Steps on the way from one to the other, up and down through the ports that lead there; the host bridge is one place. */
 int bl_pci_hops(const struct bl_pci_device *a, const struct bl_pci_device *b);
 
 /**

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cufile.h"
@@ -189,6 +190,26 @@ static void a_file_that_cannot_be_written_is_an_invalid_value(void)
 	check_eq(cuFileExportPCIeTopology("/dev/full").err, CU_FILE_INVALID_VALUE);
 }
 
+/* ... and nothing that the caller is left waiting in. */
+static void a_fifo_that_nobody_reads_is_an_invalid_value(void)
+{
+	char dir[] = "/tmp/barlane-topology-XXXXXX", path[64];
+	unsigned int left;
+	CUfileOpError err;
+
+	machine();
+	check(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	check(!mkfifo(path, 0600));
+	alarm(10);
+	err = cuFileExportPCIeTopology(path).err;
+	left = alarm(0);
+	unlink(path);
+	rmdir(dir);
+	check_eq(err, CU_FILE_INVALID_VALUE);
+	check(left);
+}
+
 static const struct tap_test tests[] = {
 	{"devices that matter are found", devices_that_matter_are_found},
 	{"distances follow the tree", distances_follow_the_tree},
@@ -196,6 +217,7 @@ static const struct tap_test tests[] = {
 	{"the file is JSON, with the nearest first", the_file_is_json_with_the_nearest_first},
 	{"a machine without PCI is an error", a_machine_without_pci_is_an_error},
 	{"a file that cannot be written is an invalid value", a_file_that_cannot_be_written_is_an_invalid_value},
+	{"a FIFO that nobody reads is an invalid value", a_fifo_that_nobody_reads_is_an_invalid_value},
 };
 
 TAP_MAIN(tests)
