@@ -300,16 +300,16 @@ static bool only_blanks(const char *text, size_t from, size_t len)
 	return true;
 }
 
-/* @text is one longer than @len and ends with a NUL. Return: the object, or NULL with a complaint. */
-static struct json_object *read_object(const char *text, size_t len, const char *name)
+/* @text is one longer than @len and ends with a NUL. Return: 0, -EINVAL with a complaint, -ENOMEM. */
+static int read_object(const char *text, size_t len, const char *name, struct json_object **object_p)
 {
 	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *object = NULL;
+	struct json_object *object;
 	const char *why = NULL;
 	size_t end;
 
 	if (!tokener)
-		return NULL;
+		return -ENOMEM;
 	object = json_tokener_parse_ex(tokener, text, (int)len + 1);
 	end = json_tokener_get_parse_end(tokener);
 	if (end > len)
@@ -320,13 +320,14 @@ static struct json_object *read_object(const char *text, size_t len, const char 
 		why = "no object in braces";
 	else if (!only_blanks(text, end, len))
 		why = "text behind the end";
+	json_tokener_free(tokener);
 	if (why) {
 		bl_config_note("%s:%d: %s; the file is ignored", name, line_at(text, end), why);
 		json_object_put(object);
-		object = NULL;
+		return -EINVAL;
 	}
-	json_tokener_free(tokener);
-	return object;
+	*object_p = object;
+	return 0;
 }
 
 /* Sizes and counts come in pairs. */
@@ -344,6 +345,7 @@ int bl_config_parse(struct bl_file_config *config, const char *text, size_t len,
 	struct bl_slab_array gpu = config->gpu_bounce_slabs, posix = config->posix_pool_slabs;
 	struct json_object *object;
 	char *copy;
+	int ret;
 
 	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
 		text += 3;
@@ -359,10 +361,10 @@ int bl_config_parse(struct bl_file_config *config, const char *text, size_t len,
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	blank_comments(copy, len);
-	object = read_object(copy, len, name);
+	ret = read_object(copy, len, name, &object);
 	free(copy);
-	if (!object)
-		return -EINVAL;
+	if (ret)
+		return ret;
 	walk(config, object, name, "");
 	json_object_put(object);
 	check_slabs(&config->gpu_bounce_slabs, &gpu, name, "properties.gpu_bounce_buffer_slab_config");

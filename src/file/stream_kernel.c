@@ -220,7 +220,7 @@ static void make(const struct bl_cuda *cuda, CUcontext context)
 /* Until it has been seen to work on hardware the kernel has to be asked for. */
 static bool allowed(void)
 {
-	const char *text = getenv("BARLANE_FILE_STREAM_KERNEL");
+	const char *text = secure_getenv("BARLANE_FILE_STREAM_KERNEL");
 
 	return text && !strcmp(text, "1");
 }

@@ -36,7 +36,7 @@ static pthread_once_t timeout_once = PTHREAD_ONCE_INIT;
 
 static void read_timeout(void)
 {
-	const char *text = getenv("BARLANE_FILE_ASYNC_TIMEOUT_MS");
+	const char *text = secure_getenv("BARLANE_FILE_ASYNC_TIMEOUT_MS");
 	unsigned long long ms;
 	char *end;
 

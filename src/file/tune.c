@@ -55,7 +55,7 @@ static void set(const char *name, const char *text)
 
 static void read_environment(void)
 {
-	const char *text = getenv("BARLANE_FILE_TUNE");
+	const char *text = secure_getenv("BARLANE_FILE_TUNE");
 	char item[128], *value;
 	size_t len;
 

@@ -2,7 +2,8 @@
 /*
  * tune.h - the numbers on which ways and sizes are chosen, in one place
  *
- * BARLANE_FILE_TUNE=NAME=VALUE,... changes them, for measurements (bench/file_tune sweeps them). Sizes take a suffix K or M.
+ * BARLANE_FILE_TUNE=NAME=VALUE,... changes them, for measurements (bench/cufile_tune.sh compares them), but not in
+ * set-user-id programs. Sizes take a suffix K or M.
  */
 #ifndef BL_FILE_TUNE_H
 #define BL_FILE_TUNE_H

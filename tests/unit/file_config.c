@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "file/config_load.h"
+#include "file/tune.h"
 #include "tap.h"
 #include "temp_dir.h"
 #include "util/log.h"
@@ -476,6 +479,76 @@ static void readers_meet_one_configuration_at_a_time(void)
 	unsetenv("CUFILE_ENV_PATH_JSON");
 }
 
+/* In a program with the set-user-id bit: 0, 1: a variable had an effect, 77: the file system has no such bit. */
+static int look_in_secure_mode(void)
+{
+	if (!getauxval(AT_SECURE))
+		return 77;
+	gather();
+	return bl_file_tune()->lanes == 7 || config.force_compat_mode || config.io_batchsize == 31;
+}
+
+static void copy_program(const char *path)
+{
+	char bytes[65536];
+	int from = open("/proc/self/exe", O_RDONLY), to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0700);
+	ssize_t len;
+
+	check(from >= 0 && to >= 0);
+	while ((len = read(from, bytes, sizeof(bytes))) > 0)
+		check(write(to, bytes, (size_t)len) == len);
+	check_eq(len, 0);
+	check(!fchown(to, 65534, 65534) && !fchmod(to, 04755) && !close(to) && !close(from));
+}
+
+static void variables_are_ignored_in_set_user_id_programs(void)
+{
+	char path[300];
+	int status;
+	pid_t pid;
+
+	if (geteuid())
+		skip("making a program of another user takes root");
+	snprintf(path, sizeof(path), "%s/secure", dir);
+	copy_program(path);
+	check(!chmod(dir, 0755));
+	pid = fork();
+	if (!pid) {
+		setenv("BARLANE_FILE_TUNE", "lanes=7", 1);
+		setenv("CUFILE_FORCE_COMPAT_MODE", "1", 1);
+		setenv("CUFILE_ENV_PATH_JSON", file("e.json", "{\"properties\":{\"io_batchsize\":31}}"), 1);
+		execl(path, path, "--secure", NULL);
+		_exit(78);
+	}
+	check(waitpid(pid, &status, 0) == pid);
+	unlink(path);
+	check(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip("%s is mounted without set-user-id bits", dir);
+	check_eq(WEXITSTATUS(status), 0);
+}
+
+static bool no_parser;
+
+struct json_tokener *__real_json_tokener_new(void);
+struct json_tokener *__wrap_json_tokener_new(void);
+
+struct json_tokener *__wrap_json_tokener_new(void)
+{
+	return no_parser ? NULL : __real_json_tokener_new();
+}
+
+static void a_file_that_there_is_no_memory_for_is_named(void)
+{
+	setenv("CUFILE_ENV_PATH_JSON", file("f.json", "{\"properties\":{\"io_batchsize\":31}}"), 1);
+	no_parser = true;
+	gather();
+	no_parser = false;
+	check_has(complaints(), "f.json: out of memory; the file is ignored");
+	check_eq(config.io_batchsize, 128);
+	unsetenv("CUFILE_ENV_PATH_JSON");
+}
+
 static const struct tap_test tests[] = {
 	{"defaults are the documented ones", defaults_are_the_documented_ones},
 	{"every key sets its member", every_key_sets_its_member},
@@ -489,6 +562,8 @@ static const struct tap_test tests[] = {
 	{"the environment names the file", the_environment_names_the_file},
 	{"a file that is too large is not read", a_file_that_is_too_large_is_not_read},
 	{"variables come before the file", variables_come_before_the_file},
+	{"variables are ignored in set-user-id programs", variables_are_ignored_in_set_user_id_programs},
+	{"a file that there is no memory for is named", a_file_that_there_is_no_memory_for_is_named},
 	{"the denylist knows what lies below a mount", the_denylist_knows_what_lies_below_a_mount},
 	{"an open leaves what was in force as it was", an_open_leaves_what_was_in_force_as_it_was},
 	{"opens with the same settings take no more memory", opens_with_the_same_settings_take_no_more_memory},
@@ -497,6 +572,8 @@ static const struct tap_test tests[] = {
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "--secure"))
+		_exit(look_in_secure_mode()); /* a leak checker cannot look at such a process */
 	if (temp_dir_make(dir))
 		return 2;
 	return tap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
