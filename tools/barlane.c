@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 		return run_version(1, argv);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+			return tool_finish(commands[i].run(argc - 1, argv + 1));
 	}
 	fprintf(stderr, "barlane: there is no command \"%s\"\n", argv[1]);
 	usage(stderr);

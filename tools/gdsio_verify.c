@@ -101,12 +101,12 @@ static void open_files(struct verify *verify, struct options *opt)
 {
 	struct stat st;
 
-	verify->plain = open(opt->file, O_RDONLY | O_CLOEXEC);
+	verify->plain = tool_cufile_open(opt->file, O_RDONLY);
 	if (verify->plain < 0 || fstat(verify->plain, &st))
 		tool_die("%s: %s", opt->file, strerror(errno));
-	verify->direct = open(opt->file, O_RDONLY | O_CLOEXEC | O_DIRECT);
+	verify->direct = tool_cufile_open(opt->file, O_RDONLY | O_DIRECT);
 	if (verify->direct < 0)
-		verify->direct = open(opt->file, O_RDONLY | O_CLOEXEC);
+		verify->direct = tool_cufile_open(opt->file, O_RDONLY);
 	if (verify->direct < 0)
 		tool_die("%s: %s", opt->file, strerror(errno));
 	if (S_ISREG(st.st_mode) && !opt->size && (uint64_t)st.st_size > opt->off)
@@ -208,5 +208,5 @@ int main(int argc, char **argv)
 	tool_device_close(&verify.device);
 	free(verify.want);
 	free(verify.seen);
-	return EXIT_SUCCESS;
+	return tool_finish(EXIT_SUCCESS);
 }

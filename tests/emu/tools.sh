@@ -23,6 +23,13 @@ go() {
 	[ "$rc" = "$wanted" ] || problem "${*##*/}: status $rc, not $wanted: $(head -c 600 "$temp/err")"
 }
 
+# full WANTED-STATUS COMMAND...: the same with a stdout that takes nothing; that must be said
+full() {
+	# shellcheck disable=SC2016
+	go "$1" bash -c 'exec "$@" >/dev/full' - "${@:2}"
+	complains ': not all of the output could be written(: No space left on device)?$'
+}
+
 # says REGEX: a line of stdout matches; complains REGEX: one of stderr does
 says() {
 	grep -qE -- "$1" "$temp/out" || problem "stdout has no line that matches $1: $(head -c 600 "$temp/out")"

@@ -3,8 +3,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/error.h"
 
@@ -31,6 +34,28 @@ int tool_cufile_load(const char *name, struct tool_cufile *lib)
 	TOOL_CUFILE_REQUIRED(NEED)
 	TOOL_CUFILE_OPTIONAL(TRY)
 	return 0;
+}
+
+int tool_cufile_open(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0644), now, err = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	now = fcntl(fd, F_GETFL);
+	if (fstat(fd, &st) || now < 0)
+		err = errno;
+	else if (S_ISFIFO(st.st_mode))
+		err = ESPIPE;
+	/* a libcufile may refuse descriptors that have the flag */
+	else if (fcntl(fd, F_SETFL, now & ~O_NONBLOCK))
+		err = errno;
+	if (!err)
+		return fd;
+	close(fd);
+	errno = err;
+	return -1;
 }
 
 int tool_cufile_status(CUfileError_t status, const char *what)

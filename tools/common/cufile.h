@@ -65,6 +65,16 @@ struct tool_cufile {
  */
 int tool_cufile_load(const char *name, struct tool_cufile *lib);
 
+/**
+ * tool_cufile_open() - Open a file for a libcufile
+ * @path:  file
+ * @flags: as for open(2); O_CLOEXEC is added
+ *
+ * A FIFO, which open(2) would wait in for the other side, is refused.
+ * Return: descriptor, or -1 with errno; ESPIPE for a FIFO.
+ */
+int tool_cufile_open(const char *path, int flags);
+
 /* Turn a status into 0 or -EIO with tool_why(): "WHAT: text (code)". */
 int tool_cufile_status(CUfileError_t status, const char *what);
 

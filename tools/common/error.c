@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static _Thread_local char text[512];
 
@@ -28,6 +29,20 @@ int tool_cuda(CUresult res, const char *what)
 const char *tool_why(void)
 {
 	return text;
+}
+
+int tool_finish(int status)
+{
+	int err = 0;
+
+	errno = 0;
+	if (fflush(stdout))
+		err = errno;
+	if (!ferror(stdout))
+		return status;
+	fprintf(stderr, "%s: not all of the output could be written%s%s\n", program_invocation_short_name, err ? ": " : "",
+		err ? strerror(err) : "");
+	return EXIT_FAILURE;
 }
 
 void tool_die(const char *fmt, ...)

@@ -28,6 +28,14 @@ int tool_cuda(CUresult res, const char *what);
 /* Text of the calling thread's last failure; valid until its next one. */
 const char *tool_why(void);
 
+/**
+ * tool_finish() - End of a program that prints results
+ * @status: exit status so far
+ *
+ * Return: @status, or EXIT_FAILURE with a message on stderr when stdout did not take all that was printed.
+ */
+int tool_finish(int status);
+
 /* Print "PROGRAM: text" on stderr and end with status 1. */
 void tool_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 

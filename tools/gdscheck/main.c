@@ -113,7 +113,7 @@ static int check_file(struct doctor *doctor, const struct tool_cufile *lib, cons
 	CUfileHandle_t fh;
 	int ret;
 
-	descr.handle.fd = real ? open(real, O_RDONLY | O_CLOEXEC) : -1;
+	descr.handle.fd = real ? tool_cufile_open(real, O_RDONLY) : -1;
 	if (!real || descr.handle.fd < 0)
 		tool_die("%s: %s", path, strerror(errno));
 	ret = tool_cufile_status(lib->cuFileHandleRegister(&fh, &descr), "cuFileHandleRegister");
@@ -164,9 +164,9 @@ int main(int argc, char **argv)
 		tool_die("%s", tool_why());
 	if (what == 'v') {
 		gdscheck_versions(&doctor, &lib);
-		return EXIT_SUCCESS;
+		return tool_finish(EXIT_SUCCESS);
 	}
 	ret = what == 'f' ? check_file(&doctor, &lib, file) : report(&doctor, &lib, own);
 	doctor_end(&doctor);
-	return ret;
+	return tool_finish(ret);
 }
