@@ -20,7 +20,7 @@
 
 #define GDSIO_JOBS    32
 #define GDSIO_WORKERS 1024
-#define GDSIO_DEPTH   1024
+#define GDSIO_DEPTH   GDSIO_WORKERS /* of batches: -w is either */
 
 enum gdsio_xfer {
 	XFER_GPUD,	 /* the library, one request at a time */
@@ -247,6 +247,8 @@ struct gdsio_result {
 
 /* Read the command line; ends the program when it is wrong. */
 void gdsio_options_parse(int argc, char **argv, struct gdsio_options *opt);
+/* Sizes of requests, SIZE or MIN:MAX:STEP; ends the program when they are none. */
+void gdsio_options_sizes(const char *option, const char *text, struct gdsio_options *opt);
 /* Read a file of options in its place; ends the program when it is wrong. */
 void gdsio_jobfile_read(const char *path, struct gdsio_options *opt);
 

@@ -39,22 +39,6 @@ static bool is_on(const char *key, const char *value)
 	return tool_number(key, value, 0, 1);
 }
 
-static void sizes(const char *key, const char *value, struct gdsio_options *opt)
-{
-	char text[96], *max, *step;
-
-	snprintf(text, sizeof(text), "%s", value);
-	max = strchr(text, ':');
-	step = max ? strchr(max + 1, ':') : NULL;
-	if (max)
-		*max++ = '\0';
-	if (step)
-		*step++ = '\0';
-	opt->io_min = tool_number(key, text, 1, 1UL << 40);
-	opt->io_max = max ? tool_number(key, max, opt->io_min, 1UL << 40) : opt->io_min;
-	opt->io_step = step ? tool_number(key, step, 1, 1UL << 40) : opt->io_max - opt->io_min;
-}
-
 static bool job_key(const char *key, const char *value, struct gdsio_job *job)
 {
 	if (!strcmp(key, "gpu_dev_id"))
@@ -81,7 +65,7 @@ static bool global_number(const char *key, const char *value, struct gdsio_optio
 	else if (!strcmp(key, "rw"))
 		opt->io = (enum gdsio_io)tool_name_value(key, value, ios);
 	else if (!strcmp(key, "bs"))
-		sizes(key, value, opt);
+		gdsio_options_sizes(key, value, opt);
 	else if (!strcmp(key, "size"))
 		opt->size = tool_number(key, value, 1, 1UL << 50);
 	else if (!strcmp(key, "start_offset"))
@@ -143,6 +127,8 @@ void gdsio_jobfile_read(const char *path, struct gdsio_options *opt)
 
 	while (fgets(buf, sizeof(buf), in)) {
 		line++;
+		if (!strchr(buf, '\n') && !feof(in))
+			tool_die("%s:%u: the line is too long", path, line);
 		text = trim(buf);
 		if (!*text || *text == '#' || *text == ';')
 			continue;
@@ -159,5 +145,7 @@ void gdsio_jobfile_read(const char *path, struct gdsio_options *opt)
 		if (job ? !job_key(text, value, job) : !global_number(text, value, opt) && !global_flag(text, value, opt))
 			tool_die("%s:%u: unknown key \"%s\" in a section for %s", path, line, text, job ? "a job" : "all");
 	}
+	if (ferror(in))
+		tool_die("%s: %s", path, strerror(errno));
 	fclose(in);
 }

@@ -56,11 +56,11 @@ static void set_lanes(const struct gdsio_options *opt, const struct gdsio_job *j
 static int open_direct(const char *path, int flags, bool direct)
 {
 	static bool told;
-	int fd = open(path, flags | (direct ? O_DIRECT : 0), 0644);
+	int fd = tool_cufile_open(path, flags | (direct ? O_DIRECT : 0));
 
 	if (fd >= 0 || errno != EINVAL || !direct)
 		return fd;
-	fd = open(path, flags, 0644);
+	fd = tool_cufile_open(path, flags);
 	if (fd >= 0 && !told)
 		fprintf(stderr, "gdsio: %s: no O_DIRECT on this file system, the page cache is used\n", path);
 	told = told || fd >= 0;
@@ -75,7 +75,7 @@ static int open_lane(const struct gdsio_run *run, struct gdsio_lane *lane)
 	struct stat st;
 
 	lane->done = 0;
-	lane->fd = open_direct(lane->path, O_CLOEXEC | (run->write ? O_RDWR | O_CREAT : O_RDONLY), direct);
+	lane->fd = open_direct(lane->path, run->write ? O_RDWR | O_CREAT : O_RDONLY, direct);
 	if (lane->fd < 0 || fstat(lane->fd, &st))
 		return tool_fail(errno, "%s: %s", lane->path, strerror(errno));
 	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < lane->lo + lane->size) {
@@ -83,7 +83,9 @@ static int open_lane(const struct gdsio_run *run, struct gdsio_lane *lane)
 			return tool_fail(EINVAL, "%s has %lld bytes, and is to be read up to %llu: write it first (-I 1)",
 					 lane->path, (long long)st.st_size,
 					 (unsigned long long)(lane->lo + lane->size));
-		if (run->opt->io == IO_RANDWRITE && ftruncate(lane->fd, (off_t)(lane->lo + lane->size)))
+		/* what is read back afterwards reaches to the end of the data, written or not */
+		if ((run->opt->io == IO_RANDWRITE || (run->opt->seconds > 0 && run->verify)) &&
+		    ftruncate(lane->fd, (off_t)(lane->lo + lane->size)))
 			return tool_fail(errno, "%s: %s", lane->path, strerror(errno));
 	}
 	if (!run->way->lib)
@@ -303,5 +305,5 @@ int main(int argc, char **argv)
 		if (opened[i])
 			tool_device_close(&devices[i]);
 	}
-	return EXIT_SUCCESS;
+	return tool_finish(EXIT_SUCCESS);
 }

@@ -38,17 +38,21 @@ static void usage(FILE *out)
 	      out);
 }
 
-static void parse_sizes(char *text, struct gdsio_options *opt)
+void gdsio_options_sizes(const char *option, const char *text, struct gdsio_options *opt)
 {
-	char *max = strchr(text, ':'), *step = max ? strchr(max + 1, ':') : NULL;
+	char copy[96], *max, *step;
 
+	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
+		tool_die("option %s: \"%.40s...\" is not a size, or MIN:MAX:STEP", option, text);
+	max = strchr(copy, ':');
+	step = max ? strchr(max + 1, ':') : NULL;
 	if (max)
 		*max++ = '\0';
 	if (step)
 		*step++ = '\0';
-	opt->io_min = tool_number("-i", text, 1, 1UL << 40);
-	opt->io_max = max ? tool_number("-i", max, opt->io_min, 1UL << 40) : opt->io_min;
-	opt->io_step = step ? tool_number("-i", step, 1, 1UL << 40) : opt->io_max - opt->io_min;
+	opt->io_min = tool_number(option, copy, 1, 1UL << 40);
+	opt->io_max = max ? tool_number(option, max, opt->io_min, 1UL << 40) : opt->io_min;
+	opt->io_step = step ? tool_number(option, step, 1, 1UL << 40) : opt->io_max - opt->io_min;
 }
 
 static struct gdsio_job *new_job(struct gdsio_options *opt)
@@ -142,7 +146,7 @@ static void value_option(int c, struct gdsio_options *opt)
 		opt->start = tool_number("-o", optarg, 0, 1UL << 50);
 		break;
 	case 'i':
-		parse_sizes(optarg, opt);
+		gdsio_options_sizes("-i", optarg, opt);
 		break;
 	case 'x':
 		opt->xfer = (enum gdsio_xfer)tool_number("-x", optarg, 0, XFER_NR - 1);
@@ -184,12 +188,14 @@ static void check_job(const struct gdsio_options *opt, struct gdsio_job *job)
 
 	if (!job->file && !job->dir)
 		tool_die("no file: -f FILE or -D DIRECTORY");
+	if (job->file && job->dir)
+		tool_die("a job has a file or a directory: %s, %s", job->file, job->dir);
+	if (!*(job->file ? job->file : job->dir))
+		tool_die("the name of a file or directory is empty");
 	if (opt->xfer == XFER_CPUONLY && !host)
 		job->mem = MEM_MALLOC;
 	if (host && opt->xfer >= XFER_CPU_GPU && opt->xfer <= XFER_CPU_CACHED_GPU)
 		tool_die("option -x: %d copies to GPU memory, and -m %d is none", opt->xfer, job->mem);
-	if (opt->xfer >= XFER_BATCH && job->workers > GDSIO_DEPTH)
-		tool_die("option -w: more than %d requests of a batch", GDSIO_DEPTH);
 }
 
 static void check(struct gdsio_options *opt)

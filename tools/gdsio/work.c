@@ -143,21 +143,31 @@ static int step(struct gdsio_worker *worker, const struct gdsio_request *reqs, u
 	return run->verify && !run->write ? compare(worker, reqs, nr) : 0;
 }
 
+/* 0: once. */
+static uint64_t limit_ns(const struct gdsio_options *opt)
+{
+	uint64_t ns = (uint64_t)(opt->seconds * 1e9);
+
+	return opt->seconds > 0 && !ns ? 1 : ns;
+}
+
 static int repeat(struct gdsio_worker *worker)
 {
 	struct gdsio_run *run = worker->run;
 	struct gdsio_request *reqs = calloc(worker->nr_lanes, sizeof(*reqs));
-	uint64_t begin = tool_now_ns(), limit = (uint64_t)(run->opt->seconds * 1e9);
+	uint64_t begin = tool_now_ns(), limit = limit_ns(run->opt);
+	bool more = true;
 	unsigned int nr;
 	int ret = 0;
 
 	if (!reqs)
 		return tool_fail(ENOMEM, "out of memory");
-	while (!ret && worker->ops < worker->max_ops && !atomic_load_explicit(&run->failed, memory_order_relaxed)) {
+	/* one step at least, however short the time: there is nothing to say of none */
+	while (!ret && more && worker->ops < worker->max_ops && !atomic_load_explicit(&run->failed, memory_order_relaxed)) {
 		nr = plan(worker, reqs);
-		if (!nr || (limit && tool_now_ns() - begin >= limit))
-			break;
-		ret = step(worker, reqs, nr);
+		if (nr)
+			ret = step(worker, reqs, nr);
+		more = nr && (!limit || tool_now_ns() - begin < limit);
 	}
 	if (!ret && run->way->drain)
 		ret = run->way->drain(worker);
@@ -220,6 +230,7 @@ static void release(struct gdsio_worker *worker)
 		worker->run->lib->cuFileBufDeregister((void *)(uintptr_t)worker->buffer.addr);
 	gdsio_buffer_close(&worker->buffer);
 	free(worker->check);
+	worker->check = NULL;
 }
 
 static void give_up(struct gdsio_run *run)
