@@ -79,6 +79,12 @@ static void print_sizes(const struct bl_stats_block *sum)
 	}
 }
 
+/* Counters are read while others count: of two the second may be seen to have grown and the first not. */
+static uint64_t rest(uint64_t whole, uint64_t part)
+{
+	return part < whole ? whole - part : 0;
+}
+
 static void print_gpu_way(const char *name, const struct bl_stats_gpu *all, const struct bl_stats_gpu *now, uint64_t ns,
 			  bool write)
 {
@@ -86,7 +92,7 @@ static void print_gpu_way(const char *name, const struct bl_stats_gpu *all, cons
 
 	printf("%s: bw=%g util(%%)=%.0f n=%" PRIu64 " posix=%" PRIu64 " unalign=%" PRIu64, name,
 	       gib_per_s((double)now->way[write].bytes * 1e9 / (double)ns), (double)now->way[write].ns * 100 / (double)ns,
-	       (uint64_t)way->calls, (uint64_t)(way->calls - all->nvfs[write]), (uint64_t)all->unaligned[write]);
+	       (uint64_t)way->calls, rest(way->calls, all->nvfs[write]), (uint64_t)all->unaligned[write]);
 	/* DMA of holes and of data in inodes is the module's matter, which counts it itself */
 	if (!write)
 		printf(" r_sparse=0 r_inline=0");
@@ -164,5 +170,5 @@ int main(int argc, char **argv)
 		level = whole.level;
 	print(shm, &whole, &part, level);
 	bl_stats_shm_close(shm);
-	return EXIT_SUCCESS;
+	return tool_finish(EXIT_SUCCESS);
 }

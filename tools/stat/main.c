@@ -29,9 +29,16 @@ static void usage(FILE *out)
 	      out);
 }
 
+/* A process names itself as it likes, with bytes that a terminal would obey and JSON does not know. */
 static const char *process_name(pid_t pid, char *buf, size_t size)
 {
-	return tool_tree_read(&tool_tree_machine, buf, size, "/proc/%d/comm", (int)pid) > 0 ? buf : "?";
+	if (tool_tree_read(&tool_tree_machine, buf, size, "/proc/%d/comm", (int)pid) <= 0)
+		return "?";
+	for (char *at = buf; *at; at++) {
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	}
+	return buf;
 }
 
 static void list_one(pid_t pid, void *arg)
@@ -250,7 +257,6 @@ static void live_row(const struct stat_sample *sample)
 	for (enum bl_path path = 0; path < BL_PATH_NR; path++)
 		printf(" %9.1f", path_rate(sample, path) / 1e6);
 	putchar('\n');
-	fflush(stdout);
 }
 
 /* One line per interval, until the process has ended. */
@@ -269,12 +275,23 @@ static int live(const struct options *opt, const struct bl_stats_shm *shm)
 		change = now;
 		stat_since(&change, &before);
 		live_row(&change);
+		if (fflush(stdout))
+			break;
 		before = now;
 		if (bl_stats_shm_open(opt->pid, &again))
 			break;
 		bl_stats_shm_close(again);
 	}
 	return EXIT_SUCCESS;
+}
+
+static double interval(const char *text)
+{
+	double value = stat_seconds("--interval", text);
+
+	if (!(value > 0))
+		tool_die("option --interval: 0 is no time to count in");
+	return value;
 }
 
 static void parse(int argc, char **argv, struct options *opt)
@@ -290,7 +307,7 @@ static void parse(int argc, char **argv, struct options *opt)
 		if (c == 'J')
 			opt->json = true;
 		else if (c == 'i')
-			opt->interval = stat_seconds("--interval", optarg);
+			opt->interval = interval(optarg);
 		else if (c == 'c')
 			opt->count = tool_number("--count", optarg, 1, UINT32_MAX);
 		else {
@@ -304,6 +321,8 @@ static void parse(int argc, char **argv, struct options *opt)
 		tool_die("unexpected argument \"%s\"", argv[optind]);
 	if (opt->interval > 0 && (!opt->pid || opt->json))
 		tool_die("--interval needs a process, and is text");
+	if (opt->count && !(opt->interval > 0))
+		tool_die("--count needs --interval");
 }
 
 int stat_main(int argc, char **argv)
