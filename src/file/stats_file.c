@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The file that the counters lie in, and finding those of others. */
-#define log_fmt(fmt) "file/stats: " fmt
 #include "stats_file.h"
 
 #include <dirent.h>
@@ -9,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,48 +66,82 @@ int bl_stats_started(pid_t pid, uint64_t *ticks_p)
 	return 0;
 }
 
+/* A file that is looked at. Blocks want more alignment than malloc() has. */
+struct view {
+	int fd;
+	struct bl_stats_shm shm;
+};
+
+static struct view *view_of(const struct bl_stats_shm *shm)
+{
+	return (struct view *)((uintptr_t)shm - offsetof(struct view, shm));
+}
+
+static int read_file(int fd, struct bl_stats_shm *shm)
+{
+	ssize_t len;
+
+	do {
+		len = pread(fd, shm, sizeof(*shm), 0);
+	} while (len < 0 && errno == EINTR);
+	if (len < 0)
+		return -errno;
+	return len == sizeof(*shm) ? 0 : -EPROTO;
+}
+
 static int check(const struct bl_stats_shm *shm, pid_t pid)
 {
 	uint64_t ticks;
 
-	if (atomic_load_explicit(&shm->magic, memory_order_acquire) != BL_STATS_MAGIC ||
-	    shm->version != BL_STATS_VERSION || shm->size != sizeof(*shm))
+	if (shm->magic != BL_STATS_MAGIC || shm->version != BL_STATS_VERSION || shm->size != sizeof(*shm))
 		return -EPROTO;
 	if (shm->pid != (uint32_t)pid || bl_stats_started(pid, &ticks) || ticks != shm->started)
 		return -ESTALE;
 	return 0;
 }
 
+/* Only root looks at what others have made. */
+static int check_owner(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EPROTO;
+	return geteuid() && st.st_uid != geteuid() ? -EACCES : 0;
+}
+
 static int open_in(const char *dir, pid_t pid, const struct bl_stats_shm **shm_p)
 {
+	struct view *view;
 	char path[4096];
-	struct stat st;
-	int fd, ret;
-	void *addr;
+	int ret;
 
 	ret = bl_stats_name(dir, pid, path, sizeof(path));
 	if (ret)
 		return ret;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	ret = fstat(fd, &st) ? -errno : 0;
-	/* a file that its owner can make shorter is only looked at when the owner is oneself, or root's look is wanted */
-	if (!ret && (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(**shm_p)))
-		ret = -EPROTO;
-	if (!ret && geteuid() && st.st_uid != geteuid())
-		ret = -EACCES;
-	addr = ret ? MAP_FAILED : mmap(NULL, sizeof(**shm_p), PROT_READ, MAP_SHARED, fd, 0);
-	if (!ret && addr == MAP_FAILED)
+	view = aligned_alloc(_Alignof(struct view), sizeof(*view));
+	if (!view)
+		return -ENOMEM;
+	view->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (view->fd < 0) {
 		ret = -errno;
-	close(fd);
+		goto free_view;
+	}
+	ret = check_owner(view->fd);
+	if (!ret)
+		ret = read_file(view->fd, &view->shm);
+	if (!ret)
+		ret = check(&view->shm, pid);
 	if (ret)
-		return ret;
-	ret = check(addr, pid);
-	if (ret)
-		munmap(addr, sizeof(**shm_p));
-	else
-		*shm_p = addr;
+		goto close_fd;
+	*shm_p = &view->shm;
+	return 0;
+close_fd:
+	close(view->fd);
+free_view:
+	free(view);
 	return ret;
 }
 
@@ -129,9 +161,27 @@ int bl_stats_shm_open(pid_t pid, const struct bl_stats_shm **shm_p)
 	return ret;
 }
 
+int bl_stats_shm_refresh(const struct bl_stats_shm *shm)
+{
+	struct view *view = view_of(shm);
+	struct bl_stats_shm *fresh = aligned_alloc(_Alignof(struct bl_stats_shm), sizeof(*fresh));
+	int ret;
+
+	if (!fresh)
+		return -ENOMEM;
+	ret = read_file(view->fd, fresh);
+	if (!ret)
+		memcpy(&view->shm, fresh, sizeof(*fresh));
+	free(fresh);
+	return ret;
+}
+
 void bl_stats_shm_close(const struct bl_stats_shm *shm)
 {
-	munmap((void *)(uintptr_t)shm, sizeof(*shm));
+	struct view *view = view_of(shm);
+
+	close(view->fd);
+	free(view);
 }
 
 static int each_in(const char *path, void (*visit)(pid_t pid, void *arg), void *arg)

@@ -5,8 +5,8 @@
  * While the statistics level is 1 or more the counters lie in a file of shared memory, mode 0600, in $XDG_RUNTIME_DIR,
  * else in /dev/shm: "barlane-PID.stat". It is removed when the process ends; one that was killed leaves it behind, which
  * bl_stats_shm_open() tells from a living one's, until the next process of the same user and PID namespace makes a file
- * of its own. All numbers are in the machine's byte order and grow only,
- * but for bytes that are registered. A number is the sum over all blocks: each thread counts in one of them.
+ * of its own. All numbers are in the machine's byte order and grow only, but for bytes that are registered. A number is
+ * the sum over all blocks: each thread counts in one of them.
  */
 #ifndef BL_FILE_STATS_SHM_H
 #define BL_FILE_STATS_SHM_H
@@ -125,13 +125,18 @@ void bl_stats_sum(const struct bl_stats_block *blocks, int nr, struct bl_stats_b
 /**
  * bl_stats_shm_open() - Look at the counters of a process
  * @pid:   process
- * @shm_p: receives the file, mapped for reading, to be given to bl_stats_shm_close(). The process may end meanwhile: the
- *         numbers stay
+ * @shm_p: receives a copy of the file, to be given to bl_stats_shm_close(). The process may end meanwhile: the numbers
+ *         stay
  *
+ * The file is read and not mapped: root looks at those of all users, each of whom could cut the file off under a mapping.
+ * Only the size and who made it are checked: all numbers are what the other process says.
  * Return: 0; -ENOENT (no such file: not running, statistics level 0, or of another user), -ESTALE (of a process that is
  * no more), -EPROTO (not what this library writes), -EACCES, -ENOMEM.
  */
 int bl_stats_shm_open(pid_t pid, const struct bl_stats_shm **shm_p);
+
+/* Look again. Return: 0; -EPROTO or -errno: the file cannot be read any more, the copy is as it was. */
+int bl_stats_shm_refresh(const struct bl_stats_shm *shm);
 void bl_stats_shm_close(const struct bl_stats_shm *shm);
 
 /* Visit the processes that can be looked at. Return: how many, or -errno. */

@@ -256,6 +256,7 @@ static void another_process_sees_the_counters(void)
 	check_eq(shm->level, 2);
 	bl_stats_sum(shm->block, BL_STATS_BLOCKS, &sum);
 	bl_stats_io(BL_PATH_STAGED, true, 123, 1, -1, false);
+	check_eq(bl_stats_shm_refresh(shm), 0);
 	check_eq(atomic_load(&sum.single[BL_PATH_STAGED][1].bytes) + 123,
 		 (bl_stats_sum(shm->block, BL_STATS_BLOCKS, &sum), atomic_load(&sum.single[BL_PATH_STAGED][1].bytes)));
 	bl_stats_shm_close(shm);
@@ -309,6 +310,7 @@ static void a_killed_process_leaves_a_stale_file(void)
 	check_eq(sum.single[BL_PATH_PLAIN][0].bytes, 55);
 	check(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid);
 	/* the numbers stay readable for who looks, and nobody new is shown them */
+	check_eq(bl_stats_shm_refresh(shm), 0);
 	bl_stats_sum(shm->block, BL_STATS_BLOCKS, &sum);
 	check_eq(sum.single[BL_PATH_PLAIN][0].bytes, 55);
 	bl_stats_shm_close(shm);
@@ -436,6 +438,7 @@ static void a_forked_child_does_not_count_for_its_parent(void)
 		exit(0);
 	}
 	check(waitpid(pid, &status, 0) == pid);
+	check_eq(bl_stats_shm_refresh(shm), 0);
 	bl_stats_sum(shm->block, BL_STATS_BLOCKS, &after);
 	check_eq(memcmp(&before, &after, sizeof(before)), 0);
 	bl_stats_shm_close(shm);
@@ -476,6 +479,29 @@ static void a_file_of_something_else_is_refused(void)
 	check(bl_stats_shm_open(1, &shm) < 0);
 	check_eq(bl_stats_shm_open(0, &shm), -ENOENT);
 	check_eq(bl_stats_shm_open(-1, &shm), -ENOENT);
+}
+
+/* Its owner may do so at any time, and root looks at the files of all. */
+static void a_file_that_is_cut_off_harms_nobody_who_looks(void)
+{
+	const struct bl_stats_shm *shm = NULL;
+	struct bl_stats_block sum;
+	char path[4096];
+	pid_t pid;
+
+	close_all();
+	pid = start_counting(0);
+	check_eq(bl_stats_shm_open(pid, &shm), 0);
+	check_eq(bl_stats_name(bl_stats_dir(0), pid, path, sizeof(path)), 0);
+	end(pid);
+	check(!truncate(path, 0));
+	bl_stats_sum(shm->block, BL_STATS_BLOCKS, &sum);
+	check_eq(sum.single[BL_PATH_PLAIN][0].bytes, 55);
+	check_eq(bl_stats_shm_refresh(shm), -EPROTO);
+	bl_stats_sum(shm->block, BL_STATS_BLOCKS, &sum);
+	check_eq(sum.single[BL_PATH_PLAIN][0].bytes, 55);
+	bl_stats_shm_close(shm);
+	drop_file(pid);
 }
 
 static void nowhere_to_write_is_no_failure(void)
@@ -541,6 +567,7 @@ static const struct tap_test tests[] = {
 	{"a killed process leaves a stale file", a_killed_process_leaves_a_stale_file},
 	{"the next process removes what a killed one left", the_next_process_removes_what_a_killed_one_left},
 	{"files that may be somebody's stay", files_that_may_be_somebodys_stay},
+	{"a file that is cut off harms nobody who looks", a_file_that_is_cut_off_harms_nobody_who_looks},
 	{"a process that ends removes its file", a_process_that_ends_removes_its_file},
 	{"a forked child does not count for its parent", a_forked_child_does_not_count_for_its_parent},
 	{"a program of a later header is not harmed", a_program_of_a_later_header_is_not_harmed},

@@ -11,8 +11,11 @@
 
 void stat_take(const struct bl_stats_shm *shm, struct stat_sample *sample)
 {
-	uint64_t now = tool_now_ns();
+	uint64_t now;
 
+	/* of a file that cannot be read any more the numbers stay */
+	bl_stats_shm_refresh(shm);
+	now = tool_now_ns();
 	bl_stats_sum(shm->block, BL_STATS_BLOCKS, &sample->sum);
 	sample->level = atomic_load(&shm->level);
 	/* a clock in another time namespace may lie behind */
