@@ -196,7 +196,7 @@ static void settle(bool open)
 			atomic_store_explicit(&blocks, exported->block, memory_order_release);
 	}
 	if (exported)
-		exported->level = (uint32_t)now;
+		exported->level = open ? (uint32_t)now : 0;
 	atomic_store_explicit(&active, now, memory_order_relaxed);
 }
 

@@ -137,6 +137,23 @@ static void a_level_of_the_configuration_goes_with_it(void)
 	check_eq(level, 1);
 }
 
+static void others_see_that_the_driver_is_closed(void)
+{
+	const struct bl_stats_shm *shm = NULL;
+
+	begin(2);
+	check_eq(bl_stats_shm_open(getpid(), &shm), 0);
+	check_eq(shm->level, 2);
+	close_all();
+	check_eq(cuFileSetStatsLevel(3).err, OK);
+	check_eq(bl_stats_shm_refresh(shm), 0);
+	check_eq(shm->level, 0);
+	check_eq(cuFileDriverOpen().err, OK);
+	check_eq(bl_stats_shm_refresh(shm), 0);
+	check_eq(shm->level, 3);
+	bl_stats_shm_close(shm);
+}
+
 static atomic_int nr_said;
 
 static void hear(enum bl_log_level level, const char *text)
@@ -182,6 +199,7 @@ static const struct tap_test tests[] = {
 	{"a request that is counted in part makes no number wrap", a_request_that_is_counted_in_part_makes_no_number_wrap},
 	{"the counters of a child are no less than none", the_counters_of_a_child_are_no_less_than_none},
 	{"a level of the configuration goes with it", a_level_of_the_configuration_goes_with_it},
+	{"others see that the driver is closed", others_see_that_the_driver_is_closed},
 	{"an error is said once", an_error_is_said_once},
 	{"a signal does not keep counters from being seen", a_signal_does_not_keep_counters_from_being_seen},
 };
