@@ -2,10 +2,11 @@
 #include "nvfs_modules.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cufile.h"
-#include "gpu/sys.h"
+#include "nvfs_text.h"
 
 /* "wekafsio" is always listed, so it says nothing. */
 static const struct {
@@ -37,7 +38,12 @@ unsigned int bl_nvfs_modules_parse(const char *text)
 
 unsigned int bl_nvfs_modules_flags(void)
 {
-	char text[2048];
+	unsigned int flags;
+	char *text;
 
-	return bl_sys_read_file("/proc/driver/nvidia-fs/modules", text, sizeof(text)) < 0 ? 0 : bl_nvfs_modules_parse(text);
+	if (bl_nvfs_text_read(BL_NVFS_PROC "/modules", &text))
+		return 0;
+	flags = bl_nvfs_modules_parse(text);
+	free(text);
+	return flags;
 }

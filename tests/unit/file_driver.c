@@ -101,6 +101,7 @@ static void compatibility_can_be_forbidden(void)
 static void properties_are_those_in_force(void)
 {
 	CUfileDrvProps_t props;
+	char list[2100];
 
 	fresh();
 	check_eq(cuFileDriverGetProperties(NULL).err, CU_FILE_INVALID_VALUE);
@@ -126,6 +127,12 @@ static void properties_are_those_in_force(void)
 	check_eq(props.nvfs.minor_version, 28);
 	check_eq(props.nvfs.dstatusflags, 1 << CU_FILE_NVME_SUPPORTED | 1 << CU_FILE_NVMEOF_SUPPORTED);
 	check_eq(props.per_buffer_cache_size, 1024);
+	/* a list of any length; what would be cut off here is another word */
+	memset(list, '\n', sizeof(list));
+	strcpy(list + 2043, "nvme_rdma: 1\n");
+	file_root_text("/proc/driver/nvidia-fs/modules", list);
+	check_eq(cuFileDriverGetProperties(&props).err, OK);
+	check_eq(props.nvfs.dstatusflags, 1 << CU_FILE_NVMEOF_SUPPORTED);
 }
 
 static void limits_have_ranges(void)
