@@ -149,9 +149,10 @@ static int start_thread(void)
 	return ret;
 }
 
-static int no_thread(int err)
+/* Those that there are do it, only later. */
+static void no_further_thread(int err)
 {
-	return fail(EAGAIN, "thread: %s", strerror(err));
+	log_warn("no further thread: %s", strerror(err));
 }
 
 /*
@@ -190,9 +191,8 @@ static void work_one(struct bl_work *work)
 	int err = call_one();
 
 	pthread_mutex_unlock(&crew.lock);
-	/* without another thread the work is done all the same, only later */
 	if (err)
-		no_thread(err);
+		no_further_thread(err);
 	bl_ioprio_adopt();
 	work->run(work);
 	pthread_mutex_lock(&crew.lock);
@@ -282,9 +282,11 @@ int bl_crew_submit(struct bl_work *chain)
 	if (alone)
 		take_chain_out(chain);
 	pthread_mutex_unlock(&crew.lock);
+	if (alone)
+		return fail(EAGAIN, "thread: %s", strerror(err));
 	if (err)
-		no_thread(err);
-	return alone ? -EAGAIN : 0;
+		no_further_thread(err);
+	return 0;
 }
 
 bool bl_crew_withdraw(struct bl_work *work)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tap.h"
+#include "util/log.h"
 
 #define SECOND 1000000000ULL
 
@@ -208,11 +209,20 @@ static void hold(struct bl_work *work)
 	usleep(100000);
 }
 
+static atomic_uint nr_errors;
+
+static void count_error(enum bl_log_level level, const char *text)
+{
+	atomic_fetch_add(&nr_errors, level == BL_LOG_ERROR);
+}
+
 static void a_thread_that_is_there_does_what_no_other_can_be_made_for(void)
 {
 	struct piece first, more[3];
 
 	begin(false);
+	bl_log_set_level(BL_LOG_ERROR);
+	bl_log_set_sink(count_error);
 	first = (struct piece){ .work.run = hold };
 	check_eq(bl_crew_submit(&first.work), 0);
 	check(all_ran(&first, 1));
@@ -221,6 +231,10 @@ static void a_thread_that_is_there_does_what_no_other_can_be_made_for(void)
 	check_eq(bl_crew_submit(&more[0].work), 0);
 	check(all_ran(more, 3));
 	check_eq(bl_crew_size(), 1);
+	bl_log_set_sink(NULL);
+	bl_log_set_level(BL_LOG_OFF);
+	/* nothing has failed */
+	check_eq(atomic_load(&nr_errors), 0);
 }
 
 /* Threads are called for work that is gone when they wake: if they stayed counted as called, nobody would be woken more. */
