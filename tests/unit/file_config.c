@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* cufile.json and the environment: every key, and what is said about what cannot be used. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "file/config_load.h"
-#include "file/tune.h"
 #include "tap.h"
 #include "temp_dir.h"
 #include "util/log.h"
@@ -283,17 +279,6 @@ static void a_complaint_is_one_line_and_has_an_end(void)
 
 static char dir[] = "/tmp/barlane-config-XXXXXX";
 
-static const char *file(const char *name, const char *text)
-{
-	static char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	check(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !close(fd));
-	return path;
-}
-
 static void gather(void)
 {
 	bl_config_notes_drop();
@@ -306,7 +291,7 @@ static void the_environment_names_the_file(void)
 {
 	char path[300];
 
-	setenv("CUFILE_ENV_PATH_JSON", file("a.json", "{\"properties\":{\"io_batchsize\":31}}"), 1);
+	setenv("CUFILE_ENV_PATH_JSON", temp_file("a.json", "{\"properties\":{\"io_batchsize\":31}}"), 1);
 	gather();
 	check_str(complaints(), "");
 	check_eq(config.io_batchsize, 31);
@@ -328,7 +313,7 @@ static void the_environment_names_the_file(void)
 
 static void a_file_that_is_too_large_is_not_read(void)
 {
-	const char *path = file("large.json", "{");
+	const char *path = temp_file("large.json", "{");
 
 	check(!truncate(path, (1 << 20) + 1));
 	setenv("CUFILE_ENV_PATH_JSON", path, 1);
@@ -339,7 +324,7 @@ static void a_file_that_is_too_large_is_not_read(void)
 
 static void variables_come_before_the_file(void)
 {
-	setenv("CUFILE_ENV_PATH_JSON", file("b.json", "{\"properties\":{\"force_compat_mode\":true,\"barlane_path\":\"plain\"},"
+	setenv("CUFILE_ENV_PATH_JSON", temp_file("b.json", "{\"properties\":{\"force_compat_mode\":true,\"barlane_path\":\"plain\"},"
 						       "\"logging\":{\"level\":\"ERROR\",\"dir\":\"/a\"}}"), 1);
 	setenv("CUFILE_FORCE_COMPAT_MODE", "off", 1);
 	setenv("CUFILE_ALLOW_COMPAT_MODE", "FALSE", 1);
@@ -371,7 +356,7 @@ static void variables_come_before_the_file(void)
 
 static void the_denylist_knows_what_lies_below_a_mount(void)
 {
-	setenv("CUFILE_ENV_PATH_JSON", file("c.json", "{\"denylist\":{\"mounts\":[\"/data/\",\"/x\"],\"filesystems\":[\"nfs\"]}}"), 1);
+	setenv("CUFILE_ENV_PATH_JSON", temp_file("c.json", "{\"denylist\":{\"mounts\":[\"/data/\",\"/x\"],\"filesystems\":[\"nfs\"]}}"), 1);
 	check_eq(bl_config_open(), 0);
 	check(bl_config_denies(BL_DENY_MOUNTS, "/data"));
 	check(bl_config_denies(BL_DENY_MOUNTS, "/data/set/a"));
@@ -382,150 +367,6 @@ static void the_denylist_knows_what_lies_below_a_mount(void)
 	check(!bl_config_denies(BL_DENY_DRIVERS, "nvme"));
 	bl_logfile_stop();
 	unsetenv("CUFILE_ENV_PATH_JSON");
-}
-
-static void open_with(const char *path)
-{
-	setenv("CUFILE_ENV_PATH_JSON", path, 1);
-	check_eq(bl_config_open(), 0);
-	bl_logfile_stop();
-}
-
-static char first_path[256], second_path[256];
-
-static void two_configurations(void)
-{
-	unsetenv("CUFILE_LOGFILE_PATH");
-	snprintf(first_path, sizeof(first_path), "%s",
-		 file("first.json", "{\"properties\":{\"io_batchsize\":31,\"io_priority\":\"high\"},"
-				    "\"denylist\":{\"mounts\":[\"/a\",\"/b\"]}}"));
-	snprintf(second_path, sizeof(second_path), "%s",
-		 file("second.json", "{\"properties\":{\"io_batchsize\":32,\"io_priority\":\"low\"}}"));
-}
-
-/* A request that outlived the close of the driver still looks at what was in force when it began. */
-static void an_open_leaves_what_was_in_force_as_it_was(void)
-{
-	static struct bl_file_config copy;
-	const struct bl_file_config *old;
-
-	two_configurations();
-	open_with(first_path);
-	old = bl_file_config();
-	memcpy(&copy, old, sizeof(copy));
-	open_with(second_path);
-	check_eq(memcmp(old, &copy, sizeof(copy)), 0);
-	check(bl_file_config() != old);
-	check_eq(bl_file_config()->io_batchsize, 32);
-	check_str(bl_file_config()->io_priority, "low");
-	unsetenv("CUFILE_ENV_PATH_JSON");
-}
-
-static void opens_with_the_same_settings_take_no_more_memory(void)
-{
-	const struct bl_file_config *first, *second;
-
-	two_configurations();
-	open_with(first_path);
-	first = bl_file_config();
-	open_with(second_path);
-	second = bl_file_config();
-	for (int i = 0; i < 20; i++) {
-		open_with(first_path);
-		check(bl_file_config() == first);
-		check_eq(first->max_direct_io_size_kb, 16384);
-		check(!first->use_poll_mode);
-		/* as calls of the API do while the driver is open; the next open takes it back */
-		bl_config_in_force()->max_direct_io_size_kb = 64;
-		bl_config_in_force()->use_poll_mode = true;
-		open_with(second_path);
-		check(bl_file_config() == second);
-	}
-	unsetenv("CUFILE_ENV_PATH_JSON");
-}
-
-static _Atomic(bool) over;
-
-/* Return: NULL, or @arg: numbers of two configurations at once. */
-static void *read_on(void *arg)
-{
-	while (!atomic_load(&over)) {
-		const struct bl_file_config *now = bl_file_config();
-		bool first = now->io_batchsize == 31;
-
-		if (strcmp(now->io_priority, first ? "high" : "low") || now->deny[BL_DENY_MOUNTS].nr != (first ? 2 : 0))
-			return arg;
-	}
-	return NULL;
-}
-
-static void readers_meet_one_configuration_at_a_time(void)
-{
-	pthread_t threads[2];
-	void *bad;
-
-	two_configurations();
-	open_with(first_path);
-	atomic_store(&over, false);
-	for (int i = 0; i < 2; i++)
-		check(!pthread_create(&threads[i], NULL, read_on, threads));
-	for (int i = 0; i < 200; i++)
-		open_with(i & 1 ? first_path : second_path);
-	atomic_store(&over, true);
-	for (int i = 0; i < 2; i++) {
-		check(!pthread_join(threads[i], &bad));
-		check(!bad);
-	}
-	unsetenv("CUFILE_ENV_PATH_JSON");
-}
-
-/* In a program with the set-user-id bit: 0, 1: a variable had an effect, 77: the file system has no such bit. */
-static int look_in_secure_mode(void)
-{
-	if (!getauxval(AT_SECURE))
-		return 77;
-	gather();
-	return bl_file_tune()->lanes == 7 || config.force_compat_mode || config.io_batchsize == 31;
-}
-
-static void copy_program(const char *path)
-{
-	char bytes[65536];
-	int from = open("/proc/self/exe", O_RDONLY), to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0700);
-	ssize_t len;
-
-	check(from >= 0 && to >= 0);
-	while ((len = read(from, bytes, sizeof(bytes))) > 0)
-		check(write(to, bytes, (size_t)len) == len);
-	check_eq(len, 0);
-	check(!fchown(to, 65534, 65534) && !fchmod(to, 04755) && !close(to) && !close(from));
-}
-
-static void variables_are_ignored_in_set_user_id_programs(void)
-{
-	char path[300];
-	int status;
-	pid_t pid;
-
-	if (geteuid())
-		skip("making a program of another user takes root");
-	snprintf(path, sizeof(path), "%s/secure", dir);
-	copy_program(path);
-	check(!chmod(dir, 0755));
-	pid = fork();
-	if (!pid) {
-		setenv("BARLANE_FILE_TUNE", "lanes=7", 1);
-		setenv("CUFILE_FORCE_COMPAT_MODE", "1", 1);
-		setenv("CUFILE_ENV_PATH_JSON", file("e.json", "{\"properties\":{\"io_batchsize\":31}}"), 1);
-		execl(path, path, "--secure", NULL);
-		_exit(78);
-	}
-	check(waitpid(pid, &status, 0) == pid);
-	unlink(path);
-	check(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77)
-		skip("%s is mounted without set-user-id bits", dir);
-	check_eq(WEXITSTATUS(status), 0);
 }
 
 static bool no_parser;
@@ -540,7 +381,7 @@ struct json_tokener *__wrap_json_tokener_new(void)
 
 static void a_file_that_there_is_no_memory_for_is_named(void)
 {
-	setenv("CUFILE_ENV_PATH_JSON", file("f.json", "{\"properties\":{\"io_batchsize\":31}}"), 1);
+	setenv("CUFILE_ENV_PATH_JSON", temp_file("f.json", "{\"properties\":{\"io_batchsize\":31}}"), 1);
 	no_parser = true;
 	gather();
 	no_parser = false;
@@ -562,18 +403,12 @@ static const struct tap_test tests[] = {
 	{"the environment names the file", the_environment_names_the_file},
 	{"a file that is too large is not read", a_file_that_is_too_large_is_not_read},
 	{"variables come before the file", variables_come_before_the_file},
-	{"variables are ignored in set-user-id programs", variables_are_ignored_in_set_user_id_programs},
 	{"a file that there is no memory for is named", a_file_that_there_is_no_memory_for_is_named},
 	{"the denylist knows what lies below a mount", the_denylist_knows_what_lies_below_a_mount},
-	{"an open leaves what was in force as it was", an_open_leaves_what_was_in_force_as_it_was},
-	{"opens with the same settings take no more memory", opens_with_the_same_settings_take_no_more_memory},
-	{"readers meet one configuration at a time", readers_meet_one_configuration_at_a_time},
 };
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--secure"))
-		_exit(look_in_secure_mode()); /* a leak checker cannot look at such a process */
 	if (temp_dir_make(dir))
 		return 2;
 	return tap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);

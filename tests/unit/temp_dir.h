@@ -11,4 +11,7 @@
  */
 int temp_dir_make(char *dir);
 
+/* Make a file in it, or make it anew; ends the test when that fails. Return: its name, until the next call. */
+const char *temp_file(const char *name, const char *text);
+
 #endif
