@@ -62,7 +62,7 @@ static int try_file(struct bl_file_config *config, const char *path)
 	if (ret)
 		return ret;
 	if (bl_config_parse(config, text, len, path) == -ENOMEM)
-		bl_config_note("%s: out of memory; the file is ignored", path);
+		bl_config_fault("%s: out of memory; the file is ignored", path);
 	free(text);
 	return 0;
 }
@@ -77,12 +77,12 @@ void bl_config_file(struct bl_file_config *config)
 	if (path && *path) {
 		ret = try_file(config, path);
 		if (ret)
-			bl_config_note("CUFILE_ENV_PATH_JSON %s: %s; no file is read", path, strerror(-ret));
+			bl_config_fault("CUFILE_ENV_PATH_JSON %s: %s; no file is read", path, strerror(-ret));
 		return;
 	}
 	ret = try_file(config, "/etc/cufile.json");
 	if (ret && ret != -ENOENT)
-		bl_config_note("/etc/cufile.json: %s", strerror(-ret));
+		bl_config_fault("/etc/cufile.json: %s", strerror(-ret));
 	for (size_t i = 0; ret && i < sizeof(homes) / sizeof(homes[0]); i++) {
 		const char *home = secure_getenv(homes[i]);
 

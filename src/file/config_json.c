@@ -136,12 +136,13 @@ static enum match find(const char *path, const struct name **name_p)
 	return found;
 }
 
+/* What is left out of a denylist is not denied. */
 static void set_names(struct bl_names *to, struct json_object *value, const char *whence)
 {
 	size_t nr = json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
 
 	if (!json_object_is_type(value, json_type_array)) {
-		bl_config_note("%s: not a list of texts; what there is stays", whence);
+		bl_config_fault("%s: not a list of texts; what there is stays", whence);
 		return;
 	}
 	to->nr = 0;
@@ -150,9 +151,9 @@ static void set_names(struct bl_names *to, struct json_object *value, const char
 		const char *text = json_object_get_string(item);
 
 		if (!json_object_is_type(item, json_type_string) || strlen(text) >= BL_NAME_SIZE || !*text)
-			bl_config_note("%s: item %zu is no text of 1 to %d characters; left out", whence, i, BL_NAME_SIZE - 1);
+			bl_config_fault("%s: item %zu is no text of 1 to %d characters; left out", whence, i, BL_NAME_SIZE - 1);
 		else if (to->nr == BL_NAMES)
-			bl_config_note("%s: item %zu: only %d are kept; left out", whence, i, BL_NAMES);
+			bl_config_fault("%s: item %zu: only %d are kept; left out", whence, i, BL_NAMES);
 		else
 			snprintf(to->name[to->nr++], BL_NAME_SIZE, "%s", text);
 	}
@@ -322,7 +323,7 @@ static int read_object(const char *text, size_t len, const char *name, struct js
 		why = "text behind the end";
 	json_tokener_free(tokener);
 	if (why) {
-		bl_config_note("%s:%d: %s; the file is ignored", name, line_at(text, end), why);
+		bl_config_fault("%s:%d: %s; the file is ignored", name, line_at(text, end), why);
 		json_object_put(object);
 		return -EINVAL;
 	}
@@ -352,7 +353,7 @@ int bl_config_parse(struct bl_file_config *config, const char *text, size_t len,
 		len -= 3;
 	}
 	if (memchr(text, 0, len)) {
-		bl_config_note("%s: has NUL bytes; the file is ignored", name);
+		bl_config_fault("%s: has NUL bytes; the file is ignored", name);
 		return -EINVAL;
 	}
 	copy = malloc(len + 1);

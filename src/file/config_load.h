@@ -5,10 +5,15 @@
 
 #include "config_key.h"
 
-/* Complaints are collected, because the log may not go where it should before all is read. */
+/*
+ * Complaints are collected, because the log may not go where it should before all is read. bl_config_note() is for a setting
+ * that is not taken, bl_config_fault() for a whole file, or for one that was to keep the library from something: the first is
+ * logged at level warn, the second at level error, which is shown by default.
+ */
 void bl_config_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void bl_config_fault(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Log what was collected at level warn, or drop it. */
+/* Log what was collected, or drop it. */
 void bl_config_notes_log(void);
 void bl_config_notes_drop(void);
 

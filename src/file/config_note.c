@@ -14,33 +14,52 @@
 
 static struct {
 	char text[MAX_NOTES][512];
+	enum bl_log_level level[MAX_NOTES];
 	int nr;
 	int dropped;
+	enum bl_log_level worst_dropped;
 } notes;
 
 /* Which were logged, by a hash of their text. */
 static uint64_t said[MAX_SAID];
 static int nr_said;
 
-void bl_config_note(const char *fmt, ...)
+static void note(enum bl_log_level level, const char *fmt, va_list ap)
 {
 	char *text;
-	va_list ap;
 
 	if (notes.nr == MAX_NOTES) {
-		notes.dropped++;
+		if (!notes.dropped++ || level < notes.worst_dropped)
+			notes.worst_dropped = level;
 		return;
 	}
 	text = notes.text[notes.nr];
-	va_start(ap, fmt);
+	notes.level[notes.nr] = level;
 	vsnprintf(text, sizeof(notes.text[0]), fmt, ap);
-	va_end(ap);
 	/* parts of it come out of a file: one line stays one line */
 	for (char *p = text; *p; p++) {
 		if ((unsigned char)*p < ' ' || *p == 127)
 			*p = '?';
 	}
 	notes.nr++;
+}
+
+void bl_config_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	note(BL_LOG_WARN, fmt, ap);
+	va_end(ap);
+}
+
+void bl_config_fault(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	note(BL_LOG_ERROR, fmt, ap);
+	va_end(ap);
 }
 
 static uint64_t hash(const char *text)
@@ -69,10 +88,10 @@ void bl_config_notes_log(void)
 {
 	for (int i = 0; i < notes.nr; i++) {
 		if (is_new(notes.text[i]))
-			log_warn("%s", notes.text[i]);
+			bl_log(notes.level[i], log_fmt("%s"), notes.text[i]);
 	}
 	if (notes.dropped)
-		log_warn("%d more complaints about the configuration", notes.dropped);
+		bl_log(notes.worst_dropped, log_fmt("%d more complaints about the configuration"), notes.dropped);
 	bl_config_notes_drop();
 }
 

@@ -12,10 +12,13 @@
 
 static struct bl_file_config config;
 static char said[16384];
+static enum bl_log_level worst;
 
 static void listen(enum bl_log_level level, const char *text)
 {
 	size_t len = strlen(said);
+
+	worst = level < worst ? level : worst;
 
 	snprintf(said + len, sizeof(said) - len, "%s\n", text);
 }
@@ -23,6 +26,7 @@ static void listen(enum bl_log_level level, const char *text)
 static const char *complaints(void)
 {
 	*said = '\0';
+	worst = BL_LOG_TRACE;
 	bl_log_set_level(BL_LOG_WARN);
 	bl_log_set_sink(listen);
 	bl_config_notes_log();
@@ -151,6 +155,7 @@ static void an_unknown_key_is_named_once(void)
 
 	check_eq(parse(text, "once.json"), 0);
 	check_has(complaints(), "once.json: properties.max_direct_io_sizes_kb: no such key");
+	check_eq(worst, BL_LOG_WARN);
 	check_has(said, "once.json: extra: no such key");
 	check(!strstr(said, "extra.x"));
 	check_eq(config.io_batchsize, 5);
@@ -257,6 +262,7 @@ static void a_file_that_is_no_configuration_changes_nothing(void)
 		check_eq(parse(cases[i].text, name), -EINVAL);
 		check_has(complaints(), name);
 		check_has(said, cases[i].complaint);
+		check_eq(worst, BL_LOG_ERROR);
 		check_eq(memcmp(&config, &bl_config_defaults, sizeof(config)), 0);
 	}
 	config = bl_config_defaults;
@@ -275,6 +281,28 @@ static void a_complaint_is_one_line_and_has_an_end(void)
 	strcpy(at, "}");
 	check_eq(parse(text, "many.json"), 0);
 	check_has(complaints(), "236 more complaints");
+	check_eq(worst, BL_LOG_WARN);
+	strcpy(at, ",\"denylist\":{\"mounts\":1}}");
+	check_eq(parse(text, "more.json"), 0);
+	check_has(complaints(), "237 more complaints");
+	check_eq(worst, BL_LOG_ERROR);
+}
+
+/* Who forbids something, and is not understood, is to know it. */
+static void what_is_left_out_of_a_denylist_is_an_error(void)
+{
+	char text[1024] = "{\"denylist\":{\"mounts\":[", *at = text + strlen(text);
+
+	for (int i = 0; i <= BL_NAMES; i++)
+		at += sprintf(at, "%s\"/m%d\"", i ? "," : "", i);
+	strcpy(at, "]}}");
+	check_eq(parse(text, "deny.json"), 0);
+	check_has(complaints(), "deny.json: denylist.mounts: item 32: only 32 are kept; left out");
+	check_eq(worst, BL_LOG_ERROR);
+	check_eq(config.deny[BL_DENY_MOUNTS].nr, BL_NAMES);
+	check_eq(parse("{\"denylist\":{\"mounts\":\"/a\"}}", "deny2.json"), 0);
+	check_has(complaints(), "not a list of texts");
+	check_eq(worst, BL_LOG_ERROR);
 }
 
 static char dir[] = "/tmp/barlane-config-XXXXXX";
@@ -299,6 +327,7 @@ static void the_environment_names_the_file(void)
 	setenv("CUFILE_ENV_PATH_JSON", path, 1);
 	gather();
 	check_has(complaints(), "none.json: No such file or directory; no file is read");
+	check_eq(worst, BL_LOG_ERROR);
 	check_eq(config.io_batchsize, 128);
 	setenv("CUFILE_ENV_PATH_JSON", dir, 1);
 	gather();
@@ -400,6 +429,7 @@ static const struct tap_test tests[] = {
 	{"comments are allowed everywhere", comments_are_allowed_everywhere},
 	{"a file that is no configuration changes nothing", a_file_that_is_no_configuration_changes_nothing},
 	{"a complaint is one line and has an end", a_complaint_is_one_line_and_has_an_end},
+	{"what is left out of a denylist is an error", what_is_left_out_of_a_denylist_is_an_error},
 	{"the environment names the file", the_environment_names_the_file},
 	{"a file that is too large is not read", a_file_that_is_too_large_is_not_read},
 	{"variables come before the file", variables_come_before_the_file},
