@@ -53,19 +53,33 @@ static struct bl_file_config scratch;
 #define KEY(table, param)                                                                                              \
 	((unsigned int)(param) < sizeof(table) / sizeof((table)[0]) ? (table)[(unsigned int)(param)] : BL_KEY_NONE)
 
-static int invalid(const char *what, int param)
+/* For messages; until this thread's next call. */
+static const char *name_of(int param)
 {
-	return bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("parameter %d: %s"), param, what);
+	static _Thread_local char text[32];
+
+	snprintf(text, sizeof(text), "parameter %d", param);
+	return text;
+}
+
+static const char *slabs_name(enum bl_key key)
+{
+	return key == BL_KEY_POSIX_SLABS ? "slabs of the POSIX pool" : "slabs of GPU bounce buffers";
+}
+
+static int invalid(const char *what, const char *name)
+{
+	return bl_fail(-BL_CUFILE(CU_FILE_INVALID_VALUE), log_fmt("%s: %s"), name, what);
 }
 
 /* Take the lock and see what is, or would be, in force. */
-static int begin_get(enum bl_key key, const void *value, int param, const struct bl_file_config **config_p)
+static int begin_get(enum bl_key key, const void *value, const char *name, const struct bl_file_config **config_p)
 {
 	*config_p = &bl_config_defaults;
 	if (key == BL_KEY_NONE)
-		return invalid("no such parameter", param);
+		return invalid("no such parameter", name);
 	if (!value)
-		return invalid("no place for its value", param);
+		return invalid("no place for its value", name);
 	*config_p = bl_config_peek(&scratch, bl_driver_lock());
 	return 0;
 }
@@ -74,7 +88,7 @@ CUfileError_t cuFileGetParameterSizeT(CUFileSizeTConfigParameter_t param, size_t
 {
 	enum bl_key key = KEY(numbers, param);
 	const struct bl_file_config *config;
-	int ret = begin_get(key, value, (int)param, &config);
+	int ret = begin_get(key, value, name_of((int)param), &config);
 
 	if (!ret) {
 		*value = bl_keys[key].kind == BL_KIND_UINT ? *(const unsigned int *)bl_key_see(config, key)
@@ -88,7 +102,7 @@ CUfileError_t cuFileGetParameterBool(CUFileBoolConfigParameter_t param, bool *va
 {
 	enum bl_key key = KEY(bools, param);
 	const struct bl_file_config *config;
-	int ret = begin_get(key, value, (int)param, &config);
+	int ret = begin_get(key, value, name_of((int)param), &config);
 
 	if (!ret) {
 		*value = *(const bool *)bl_key_see(config, key);
@@ -107,14 +121,14 @@ CUfileError_t cuFileGetParameterString(CUFileStringConfigParameter_t param, char
 	/* the original does not tell this one */
 	if (key == BL_KEY_LOG_FILE)
 		key = BL_KEY_NONE;
-	ret = begin_get(key, desc_str, (int)param, &config);
+	ret = begin_get(key, desc_str, name_of((int)param), &config);
 	if (ret)
 		return bl_error_status(ret);
 	text = bl_key_see(config, key);
 	if (key == BL_KEY_LOG_LEVEL && !*text)
 		text = "ERROR";
 	if (len <= 0 || strlen(text) >= (size_t)len)
-		ret = invalid("its value does not fit", (int)param);
+		ret = invalid("its value does not fit", name_of((int)param));
 	else
 		strcpy(desc_str, text);
 	bl_driver_unlock();
@@ -136,40 +150,40 @@ CUfileError_t cuFileGetParameterMinMaxValue(CUFileSizeTConfigParameter_t param, 
 	enum bl_key key = KEY(numbers, param);
 
 	if (key == BL_KEY_NONE)
-		return bl_error_status(invalid("no such parameter", (int)param));
+		return bl_error_status(invalid("no such parameter", name_of((int)param)));
 	if (!min_value || !max_value)
-		return bl_error_status(invalid("no place for its range", (int)param));
+		return bl_error_status(invalid("no place for its range", name_of((int)param)));
 	range(key, min_value, max_value);
 	return bl_error_status(0);
 }
 
 /* As begin_get(), for changes. */
-static int begin_set(enum bl_key key, int param)
+static int begin_set(enum bl_key key, const char *name)
 {
 	if (key == BL_KEY_NONE)
-		return invalid("no such parameter", param);
+		return invalid("no such parameter", name);
 	if (!bl_driver_lock()) {
 		bl_config_peek(&scratch, false);
 		return 0;
 	}
 	bl_driver_unlock();
-	return bl_fail(-BL_CUFILE(CU_FILE_DRIVER_ALREADY_OPEN), log_fmt("parameter %d: the driver is open"), param);
+	return bl_fail(-BL_CUFILE(CU_FILE_DRIVER_ALREADY_OPEN), log_fmt("%s: the driver is open"), name);
 }
 
 /* A value that was refused is told to the caller and to nobody else. */
-static CUfileError_t end_set(enum bl_key key, int param, int ret)
+static CUfileError_t end_set(enum bl_key key, const char *name, int ret)
 {
 	if (!ret)
 		bl_config_stage(&scratch, key);
 	bl_config_notes_drop();
 	bl_driver_unlock();
-	return bl_error_status(ret ? invalid("out of range", param) : 0);
+	return bl_error_status(ret ? invalid("out of range", name) : 0);
 }
 
 CUfileError_t cuFileSetParameterSizeT(CUFileSizeTConfigParameter_t param, size_t value)
 {
 	enum bl_key key = KEY(numbers, param);
-	int ret = begin_set(key, (int)param);
+	int ret = begin_set(key, name_of((int)param));
 	size_t min, max;
 
 	if (ret)
@@ -179,15 +193,18 @@ CUfileError_t cuFileSetParameterSizeT(CUFileSizeTConfigParameter_t param, size_t
 		ret = -1;
 	else
 		ret = bl_key_set_number(&scratch, key, (int64_t)value, "parameter");
-	return end_set(key, (int)param, ret);
+	return end_set(key, name_of((int)param), ret);
 }
 
 CUfileError_t cuFileSetParameterBool(CUFileBoolConfigParameter_t param, bool value)
 {
 	enum bl_key key = KEY(bools, param);
-	int ret = begin_set(key, (int)param);
+	int ret = begin_set(key, name_of((int)param));
 
-	return ret ? bl_error_status(ret) : end_set(key, (int)param, bl_key_set_bool(&scratch, key, value, "parameter"));
+	if (ret)
+		return bl_error_status(ret);
+	ret = bl_key_set_bool(&scratch, key, value, "parameter");
+	return end_set(key, name_of((int)param), ret);
 }
 
 CUfileError_t cuFileSetParameterString(CUFileStringConfigParameter_t param, const char *desc_str)
@@ -196,8 +213,8 @@ CUfileError_t cuFileSetParameterString(CUFileStringConfigParameter_t param, cons
 	int ret;
 
 	if (!desc_str)
-		return bl_error_status(invalid("no value", (int)param));
-	ret = begin_set(key, (int)param);
+		return bl_error_status(invalid("no value", name_of((int)param)));
+	ret = begin_set(key, name_of((int)param));
 	if (ret)
 		return bl_error_status(ret);
 	ret = bl_key_set_text(&scratch, key, desc_str, "parameter");
@@ -205,7 +222,7 @@ CUfileError_t cuFileSetParameterString(CUFileStringConfigParameter_t param, cons
 		scratch.log_to = *desc_str ? BL_LOG_TO_FILE : BL_LOG_TO_NONE;
 	else if (key == BL_KEY_LOG_DIR)
 		scratch.log_to = *desc_str ? BL_LOG_TO_DIR : BL_LOG_TO_STDERR;
-	return end_set(key, (int)param, ret);
+	return end_set(key, name_of((int)param), ret);
 }
 
 static CUfileError_t set_slabs(enum bl_key key, const size_t *sizes, const size_t *counts, int len)
@@ -214,22 +231,22 @@ static CUfileError_t set_slabs(enum bl_key key, const size_t *sizes, const size_
 	int ret;
 
 	if (!sizes || !counts || len < 1 || len > BL_SLABS)
-		return bl_error_status(invalid("no list of 1 to 16 kinds of buffers", (int)key));
-	ret = begin_set(key, (int)key);
+		return bl_error_status(invalid("no list of 1 to 16 kinds of buffers", slabs_name(key)));
+	ret = begin_set(key, slabs_name(key));
 	if (ret)
 		return bl_error_status(ret);
 	slabs = bl_key_at(&scratch, key);
 	memcpy(slabs->size_kb, sizes, (size_t)len * sizeof(*sizes));
 	memcpy(slabs->count, counts, (size_t)len * sizeof(*counts));
 	slabs->nr = slabs->nr_counts = len;
-	return end_set(key, (int)key, 0);
+	return end_set(key, slabs_name(key), 0);
 }
 
 static CUfileError_t get_slabs(enum bl_key key, size_t *sizes, size_t *counts, int len)
 {
 	const struct bl_file_config *config;
 	const struct bl_slab_array *slabs;
-	int ret = begin_get(key, sizes && counts ? sizes : NULL, (int)key, &config);
+	int ret = begin_get(key, sizes && counts ? sizes : NULL, slabs_name(key), &config);
 
 	if (ret)
 		return bl_error_status(ret);
@@ -238,7 +255,7 @@ static CUfileError_t get_slabs(enum bl_key key, size_t *sizes, size_t *counts, i
 		memcpy(sizes, slabs->size_kb, (size_t)len * sizeof(*sizes));
 		memcpy(counts, slabs->count, (size_t)len * sizeof(*counts));
 	} else {
-		ret = invalid("another number of kinds of buffers", (int)key);
+		ret = invalid("another number of kinds of buffers", slabs_name(key));
 	}
 	bl_driver_unlock();
 	return bl_error_status(ret);

@@ -285,6 +285,7 @@ static void slab_arrays_come_back_with_the_same_length(void)
 	check_eq(cuFileSetParameterGpuBounceBufferSlabArray(sizes, NULL, 3).err, CU_FILE_INVALID_VALUE);
 	check_eq(cuFileSetParameterGpuBounceBufferSlabArray(sizes, counts, 0).err, CU_FILE_INVALID_VALUE);
 	check_eq(cuFileSetParameterGpuBounceBufferSlabArray(sizes, counts, 17).err, CU_FILE_INVALID_VALUE);
+	check_has(bl_last_error(NULL), "slabs of GPU bounce buffers: ");
 	check_eq(cuFileGetParameterGpuBounceBufferSlabArray(NULL, nr, 3).err, CU_FILE_INVALID_VALUE);
 	check_eq(cuFileDriverOpen().err, OK);
 	check_eq(bl_file_config()->gpu_bounce_slabs.nr, 3);
