@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /**
  * bl_net_device_list() - Devices of all providers that can serve
  * @nr_p: receives their number; may be NULL
@@ -182,6 +184,8 @@ struct bl_net_provider_info {
  * Return: number of providers that exist, which may be more than @nr.
  */
 size_t bl_net_provider_list(struct bl_net_provider_info *infos, size_t nr);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /** enum doca_error - results */
 typedef enum doca_error {
 	DOCA_SUCCESS = 0,
@@ -62,6 +64,8 @@ const char *doca_error_get_name(doca_error_t error);
  * Return: such as "try again"; valid for ever.
  */
 const char *doca_error_get_descr(doca_error_t error);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct doca_gpu;
 
 /* Access to registered memory. */
@@ -57,6 +59,8 @@ doca_error_t doca_umem_gpu_create(struct doca_gpu *gpu_dev, struct doca_dev *dev
  * Return: as doca_verbs_umem_destroy().
  */
 doca_error_t doca_umem_destroy(struct doca_umem *umem);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -6,8 +6,9 @@
  * docs/gpunetio-compat.md goes through the functions one by one. A NIC is a struct ibv_context of bl_net_open_device()
  * (barlane_net.h); a context of somebody else's library is DOCA_ERROR_NOT_SUPPORTED.
  *
- * Every setter gives DOCA_ERROR_INVALID_VALUE for a NULL object and for a value outside of what its comment says, and
- * then changes nothing. Every getter of a NULL object reports it in the log and gives 0 or NULL. Attributes belong to
+ * Every setter gives DOCA_ERROR_INVALID_VALUE for a NULL object. Values are checked where they are used, when something
+ * is created or modified; only the setters of a size of entries, of the user index and of switches of type uint8_t refuse
+ * them at once. Every getter of a NULL object reports it in the log and gives 0 or NULL. Attributes belong to
  * one thread at a time; queue pairs, completion queues, umems and UARs may be used from any thread. In a child that was
  * forked since the device was opened everything is DOCA_ERROR_NOT_PERMITTED but the destruction of attributes.
  *
@@ -27,6 +28,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#pragma GCC visibility push(default)
 
 /* Services of a queue pair. */
 #define DOCA_VERBS_QP_TYPE_RC 0x0
@@ -1676,6 +1679,8 @@ doca_error_t doca_verbs_uar_reg_addr_get(const struct doca_verbs_uar *uar, void 
  * Return: DOCA_SUCCESS or DOCA_ERROR_INVALID_VALUE.
  */
 doca_error_t doca_verbs_uar_dbr_less_addr_get(const struct doca_verbs_uar *uar, void **dbr_less_addr);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

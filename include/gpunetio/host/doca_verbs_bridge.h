@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /** DOCA_VERBS_CONTEXT_CREATE_FLAGS_NONE - the only flags that doca_verbs_bridge_verbs_context_create() takes */
 #define DOCA_VERBS_CONTEXT_CREATE_FLAGS_NONE 0
 
@@ -83,6 +85,8 @@ doca_error_t doca_verbs_dev_open(struct ibv_pd *pd, struct doca_dev **dev);
  * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE, DOCA_ERROR_NOT_SUPPORTED.
  */
 doca_error_t doca_verbs_dev_close(struct doca_dev *dev);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
