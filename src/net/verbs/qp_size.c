@@ -16,7 +16,7 @@ static uint64_t round_up(uint64_t value, uint64_t to)
 	return (value + to - 1) / to * to;
 }
 
-/* Of values that are products of two 32-bit numbers at most: no overflow. 0 stays 0. */
+/* Of values below 2^63, which products of what is within limits are. 0 stays 0. */
 static uint64_t power_of_two(uint64_t value)
 {
 	uint64_t power = 1;
@@ -54,20 +54,25 @@ static int size_sq(const struct bl_qp_want *want, uint32_t max_wr, struct bl_qp_
 
 static int size_rq(const struct bl_qp_want *want, uint32_t max_wr, struct bl_qp_size *size)
 {
-	uint64_t sges = power_of_two(want->recv_sges ? want->recv_sges : 1), len;
+	uint64_t wqe_len, len;
 
 	if (!want->rq_wr)
 		return 0;
-	len = power_of_two(sges * BL_WQE_SEG * want->rq_wr);
+	if (want->rq_wr > max_wr || want->recv_sges > max_wr)
+		goto too_many;
+	wqe_len = power_of_two(want->recv_sges ? want->recv_sges : 1) * BL_WQE_SEG;
+	len = power_of_two(wqe_len * want->rq_wr);
 	if (len < BL_WQE_BLOCK)
 		len = BL_WQE_BLOCK;
-	if (want->recv_sges > max_wr || len / (sges * BL_WQE_SEG) > max_wr)
-		return fail(EINVAL, "receive queue of %u WQEs of %u segments: the device has at most %u WQEs", want->rq_wr,
-			    want->recv_sges, max_wr);
-	size->rq_sges = (uint32_t)sges;
-	size->rq_nr = (uint32_t)(len / (sges * BL_WQE_SEG));
+	if (len / wqe_len > max_wr)
+		goto too_many;
+	size->rq_sges = (uint32_t)(wqe_len / BL_WQE_SEG);
+	size->rq_nr = (uint32_t)(len / wqe_len);
 	size->rq_len = len;
 	return 0;
+too_many:
+	return fail(EINVAL, "receive queue of %u WQEs of %u segments: the device has at most %u", want->rq_wr,
+		    want->recv_sges, max_wr);
 }
 
 int bl_qp_size(const struct bl_qp_want *want, uint32_t max_wr, struct bl_qp_size *size)
