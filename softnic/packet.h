@@ -57,7 +57,8 @@ enum bl_packet_opcode {
  * @flags:    BL_PKT_*
  * @syndrome: of acknowledgements and read responses
  * @operand_len: of atomics, 4 or 8
- * @imm:      immediate, as in the WQE
+ * @imm:      immediate, as in the WQE; of a read request, bytes of payload that each answer but the last has, 0: path MTU
+ *	      (not of the wire, where it is always 0)
  * @src_qpn:  only where the transport can carry it; else 0
  * @va, @rkey, @dma_len: of requests that name memory
  * @swap_add, @compare, @swap_mask, @compare_mask: of atomics; the field boundary of a masked add is in @compare_mask
