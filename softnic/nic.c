@@ -14,10 +14,14 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-#define OWNED	    0x6f776e64U
-#define FLOOR_NS    (250 * BL_SNIC_MS)
-#define NO_FLOOR    UINT64_MAX
-#define SPIN_US	    200
+#define OWNED	 0x6f776e64U
+#define FLOOR_NS (250 * BL_SNIC_MS)
+#define NO_FLOOR UINT64_MAX
+#define SPIN_US	 200
+/* Small numbers are those of special queue pairs. */
+#define FIRST_QP      0x40
+#define LAST_FIRST_QP 0x800000
+
 #define LEAST_MTU   256
 #define LARGEST_MTU (1U << 20)
 
@@ -109,6 +113,20 @@ static void set_attr(struct bl_snic *nic, const struct bl_snic_attr *attr)
 		nic->attr.spin_us = SPIN_US;
 }
 
+/*
+ * Keys and queue pairs of different ports begin with different numbers: one that is given to the wrong side is then
+ * most likely nobody's there.
+ */
+static void set_numbers(struct bl_snic *nic)
+{
+	uint32_t hash = 0x811c9dc5U;
+
+	for (size_t i = 0; i < sizeof(nic->gid); i++)
+		hash = (hash ^ nic->gid[i]) * 0x01000193U;
+	nic->next_mr = hash;
+	nic->next_qp = FIRST_QP + (hash >> 8) % (LAST_FIRST_QP - FIRST_QP);
+}
+
 static int open_link(struct bl_snic *nic)
 {
 	const struct bl_snic_transport_ops *ops = nic->attr.transport;
@@ -128,6 +146,7 @@ static int open_link(struct bl_snic *nic)
 		}
 	}
 	nic->max_payload = nic->ops->max_payload(nic->link);
+	set_numbers(nic);
 	return 0;
 }
 

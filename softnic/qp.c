@@ -8,9 +8,8 @@
 #include "mem.h"
 #include "util/log.h"
 
-#define NUMBER_BITS  24
-#define FIRST_NUMBER 0x40
-#define MAX_NR	     32768
+#define NUMBER_BITS 24
+#define MAX_NR	    32768
 /* A request has at most 16 blocks: one that begins in the last block of the ring needs 15 behind it. */
 #define EXTRA_BLOCKS 15
 
@@ -172,8 +171,6 @@ int bl_snic_qp_create(struct bl_snic_pd *pd, const struct bl_snic_qp_attr *attr,
 	}
 	qp->nic = nic;
 	qp->pd = pd;
-	if (nic->next_qp < FIRST_NUMBER - 1)
-		nic->next_qp = FIRST_NUMBER - 1;
 	ret = bl_snic_number(&nic->qps, &nic->next_qp, NUMBER_BITS, qp, &qp->num);
 	if (ret) {
 		bl_qp_free(qp);

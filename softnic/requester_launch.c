@@ -61,9 +61,24 @@ static bool may_fetch(struct bl_snic_qp *qp, struct bl_wr *wr)
 {
 	struct bl_requester *req = &qp->req;
 
-	if (req->nr_fetches >= max_fetches(qp) || bl_segs_check(qp, wr))
+	if (req->nr_fetches >= max_fetches(qp) || bl_segs_check(qp, wr, BL_SNIC_LOCAL_WRITE))
 		return false;
 	return req->assigned - req->una + psns_of(qp, wr) <= MAX_SPAN + SLACK;
+}
+
+/* A message of several packets is not begun when its end cannot be sent. */
+static bool may_send(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	return wr->wqe.len <= qp->packet || !bl_segs_check(qp, wr, 0);
+}
+
+static bool may_launch(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	if (wr->syndrome || !fence_is_open(qp, wr))
+		return false;
+	if (bl_wqe_is_local(&wr->wqe))
+		return do_local(qp, wr);
+	return bl_wqe_is_fetch(&wr->wqe) ? may_fetch(qp, wr) : may_send(qp, wr);
 }
 
 bool bl_req_launch(struct bl_snic_qp *qp)
@@ -71,20 +86,16 @@ bool bl_req_launch(struct bl_snic_qp *qp)
 	struct bl_requester *req = &qp->req;
 	struct bl_sq *sq = &qp->sq;
 	struct bl_wr *wr;
-	bool fetches;
 
 	if (sq->launched == sq->tail)
 		return false;
 	wr = bl_qp_wr(qp, sq->launched);
-	if (wr->syndrome || !fence_is_open(qp, wr))
-		return false;
-	fetches = bl_wqe_is_fetch(&wr->wqe);
-	if (bl_wqe_is_local(&wr->wqe) ? !do_local(qp, wr) : fetches && !may_fetch(qp, wr))
+	if (!may_launch(qp, wr))
 		return false;
 	wr->first_psn = req->assigned;
 	wr->nr_psn = psns_of(qp, wr);
 	req->assigned += wr->nr_psn;
-	if (fetches && !req->nr_fetches++)
+	if (bl_wqe_is_fetch(&wr->wqe) && !req->nr_fetches++)
 		req->fetch = sq->launched;
 	sq->launched++;
 	return true;

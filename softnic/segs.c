@@ -76,7 +76,7 @@ enum bl_syndrome bl_segs_scatter(struct bl_snic_qp *qp, struct bl_wr *wr, uint64
 	return BL_SYNDROME_NONE;
 }
 
-enum bl_syndrome bl_segs_check(struct bl_snic_qp *qp, struct bl_wr *wr)
+enum bl_syndrome bl_segs_check(struct bl_snic_qp *qp, struct bl_wr *wr, unsigned int access)
 {
 	uint64_t left = wr->wqe.len, at;
 	struct bl_wqe_piece piece;
@@ -84,7 +84,7 @@ enum bl_syndrome bl_segs_check(struct bl_snic_qp *qp, struct bl_wr *wr)
 
 	bl_wqe_walk_start(&walk, &wr->wqe, wr->raw, 0);
 	while (left && bl_wqe_walk_next(&walk, left, &piece)) {
-		if (!region(qp, wr, &piece, BL_SNIC_LOCAL_WRITE, &at))
+		if (!piece.bytes && !region(qp, wr, &piece, access, &at))
 			return wr->syndrome;
 		left -= piece.len;
 	}

@@ -17,8 +17,8 @@ enum bl_syndrome bl_segs_gather(struct bl_snic_qp *qp, struct bl_wr *wr, uint64_
 enum bl_syndrome bl_segs_scatter(struct bl_snic_qp *qp, struct bl_wr *wr, uint64_t off, const uint8_t *src,
 				 uint32_t len);
 
-/* Whether everything that comes back could be stored. */
-enum bl_syndrome bl_segs_check(struct bl_snic_qp *qp, struct bl_wr *wr);
+/* Whether all of the memory may be reached: BL_SNIC_LOCAL_WRITE for what comes back, 0 for what is sent. */
+enum bl_syndrome bl_segs_check(struct bl_snic_qp *qp, struct bl_wr *wr, unsigned int access);
 
 /* For DUMP: reads the first and the last byte of each segment, and lets their owner catch up with earlier writes. */
 enum bl_syndrome bl_segs_touch(struct bl_snic_qp *qp, struct bl_wr *wr);
