@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /**
  * struct bl_net_qp_error - why a queue pair failed: the first cause
  * @sz:		 bytes of this struct
@@ -224,6 +226,8 @@ int bl_net_qp_local(struct ibv_context *context, struct doca_verbs_qp *qp, uint8
  */
 int bl_net_qp_connect(struct ibv_context *context, struct doca_verbs_qp *qp, int uc, const struct bl_net_peer *local,
 		      const struct bl_net_peer *remote);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -62,6 +62,12 @@ const char *bl_object_name(enum bl_object_kind kind)
 		[BL_CONTEXT] = "context", [BL_PD] = "protection domain", [BL_MR] = "memory region",
 		[BL_UMEM] = "umem",	  [BL_UAR] = "UAR",		 [BL_CQ] = "completion queue",
 		[BL_QP] = "queue pair",	  [BL_SRQ] = "shared receive queue",
+		[BL_GPU] = "GPU",	  [BL_GPU_QP] = "exported queue pair",
+		[BL_GPU_ARRAY] = "array of queue pairs",
+		[BL_GPU_FLAT_LIST] = "flat list of queue pairs",
+		[BL_GPU_QP_HL] = "high-level queue pair",
+		[BL_GPU_GROUP_HL] = "group of queue pairs",
+		[BL_GPU_SERVICE] = "service",
 	};
 
 	return names[kind];

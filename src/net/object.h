@@ -12,7 +12,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum bl_object_kind { BL_CONTEXT, BL_PD, BL_MR, BL_UMEM, BL_UAR, BL_CQ, BL_QP, BL_SRQ };
+enum bl_object_kind {
+	BL_CONTEXT,
+	BL_PD,
+	BL_MR,
+	BL_UMEM,
+	BL_UAR,
+	BL_CQ,
+	BL_QP,
+	BL_SRQ,
+	BL_GPU,
+	BL_GPU_QP,
+	BL_GPU_ARRAY,
+	BL_GPU_FLAT_LIST,
+	BL_GPU_QP_HL,
+	BL_GPU_GROUP_HL,
+	BL_GPU_SERVICE,
+};
 
 /**
  * struct bl_object - first member of everything that is given out

@@ -25,6 +25,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /** enum doca_gpu_mem_type - where memory is, and who reaches it */
 enum doca_gpu_mem_type {
 	DOCA_GPU_MEM_TYPE_GPU = 0,     /* GPU memory, for the GPU and devices */
@@ -364,6 +366,8 @@ doca_error_t doca_gpu_verbs_check_device_code_compatibility(uint32_t device_code
  * Return: DOCA_SUCCESS, DOCA_ERROR_NOT_SUPPORTED (older than 0.2.0, or newer than the library).
  */
 doca_error_t doca_gpu_verbs_check_host_code_compatibility(uint32_t host_code_version);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /**
  * struct doca_gpu_verbs_qp_init_attr_hl - what a queue pair is made with
  * @gpu_dev:	       GPU that uses it
@@ -148,6 +150,8 @@ doca_error_t doca_gpu_verbs_qp_flat_list_create_hl(struct doca_gpu_verbs_qp_hl *
  * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE (no such array).
  */
 doca_error_t doca_gpu_verbs_qp_flat_list_destroy_hl(struct doca_gpu_dev_verbs_qp *qp_gpu);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
