@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "barlane_net.h"
-#include "util/log.h"
+#include "net/log.h"
 
 #define context_of(obj) ((struct bl_context *)(obj)) /* the object is its first member */
 

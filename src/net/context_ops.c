@@ -6,7 +6,7 @@
 #define log_fmt(fmt) "net/context: " fmt
 #include "context.h"
 
-#include "util/log.h"
+#include "net/log.h"
 
 static int refuse(const char *what)
 {

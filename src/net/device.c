@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "context.h"
-#include "util/log.h"
+#include "net/log.h"
 
 /**
  * struct known - a device as libibverbs describes one

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "barlane_net.h"
-#include "util/log.h"
+#include "net/log.h"
 
 #define MAX_DEVICES 64
 #define REASON	    256

@@ -8,7 +8,7 @@
 
 #include "context.h"
 #include "gpu/cuda.h"
-#include "util/log.h"
+#include "net/log.h"
 
 #define REMOTE_CHANGES (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define SERVED_ACCESS                                                                                                  \

@@ -31,8 +31,7 @@ struct bl_nic_qp;
  * @max_qp_rd_atom, @max_qp_init_rd_atom: reads and atomics under way, as responder and as requester
  * @gids:	   addresses of its port
  * @rc, @uc:	   services
- * @no_dbrec:	   a send queue may do without doorbell record
- * @no_dbrec_own_uar: such a queue pair shares its UAR with no other
+ * @no_dbrec:	   a send queue may do without doorbell record; two such queue pairs may need two UARs
  * @srq:	   shared receive queues
  * @lids:	   ports have local identifiers: InfiniBand
  * @cpu:	   it is a CPU: queues that it reads are better off in host memory, where a GPU reaches them too
@@ -57,7 +56,6 @@ struct bl_nic_caps {
 	bool rc;
 	bool uc;
 	bool no_dbrec;
-	bool no_dbrec_own_uar;
 	bool srq;
 	bool lids;
 	bool cpu;

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "util/log.h"
+#include "net/log.h"
 
 #ifndef __has_feature
 #define __has_feature(x) 0

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "context.h"
-#include "util/log.h"
+#include "net/log.h"
 
 #define pd_of(obj) ((struct bl_pd *)(obj)) /* the object is its first member */
 

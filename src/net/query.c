@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "context.h"
-#include "util/log.h"
+#include "net/log.h"
 
 static int as_int(uint32_t value)
 {

@@ -13,7 +13,7 @@
 #include "gpu/cuda.h"
 #include "object.h"
 #include "populate.h"
-#include "util/log.h"
+#include "net/log.h"
 
 /* The core's context for everything here. A child that was forked makes one of its own. */
 static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -18,7 +18,7 @@ doca_error_t doca_verbs_ah_attr_create(struct ibv_context *ibv, struct doca_verb
 		return bl_doca_error(ret);
 	bl_context_put(context);
 	*ah_attr_p = calloc(1, sizeof(**ah_attr_p));
-	return *ah_attr_p ? DOCA_SUCCESS : bl_doca_error(bl_fail(ENOMEM, "%s: out of memory", __func__));
+	return *ah_attr_p ? DOCA_SUCCESS : bl_doca_error(fail(ENOMEM, "%s: out of memory", __func__));
 }
 
 BL_ATTR_DESTROY(ah_attr)

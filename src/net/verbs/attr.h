@@ -14,7 +14,7 @@
 
 #include "error.h"
 #include "gpunetio/host/doca_verbs.h"
-#include "util/log.h"
+#include "net/log.h"
 
 struct doca_verbs_qp_init_attr {
 	struct ibv_pd *pd;
@@ -103,7 +103,8 @@ struct doca_verbs_srq_init_attr {
 		if (!attr_p)                                                                                           \
 			return bl_doca_null(__func__, #object);                                                        \
 		*attr_p = calloc(1, sizeof(**attr_p));                                                                 \
-		return *attr_p ? DOCA_SUCCESS : bl_doca_error(bl_fail(ENOMEM, "%s: out of memory", __func__));          \
+		return *attr_p ? DOCA_SUCCESS                                                                          \
+			       : bl_doca_error(bl_net_fail(ENOMEM, BL_NET_HERE, "%s: out of memory", __func__));       \
 	}
 
 #define BL_ATTR_DESTROY(object)                                                                                        \
@@ -133,8 +134,8 @@ struct doca_verbs_srq_init_attr {
 		if (!attr)                                                                                             \
 			return bl_doca_null(__func__, #object);                                                        \
 		if (value > (max))                                                                                     \
-			return bl_doca_error(bl_fail(EINVAL, "%s: %u is more than %u", __func__, (unsigned int)value,  \
-						     (unsigned int)(max)));                                            \
+			return bl_doca_error(bl_net_fail(EINVAL, BL_NET_HERE, "%s: %u is more than %u", __func__,      \
+							 (unsigned int)value, (unsigned int)(max)));                   \
 		attr->field = value;                                                                                   \
 		return DOCA_SUCCESS;                                                                                   \
 	}

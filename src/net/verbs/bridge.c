@@ -8,7 +8,7 @@
 #include "barlane_net.h"
 #include "error.h"
 #include "gpunetio/host/doca_umem.h"
-#include "util/log.h"
+#include "net/log.h"
 
 doca_error_t doca_verbs_bridge_verbs_context_create(struct ibv_device *device, uint32_t flags,
 						    struct ibv_context **context_p)

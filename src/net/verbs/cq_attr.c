@@ -19,7 +19,7 @@ doca_error_t doca_verbs_cq_attr_set_entry_size(struct doca_verbs_cq_attr *attr, 
 	if (!attr)
 		return bl_doca_null(__func__, "cq_attr");
 	if (entry_size != DOCA_VERBS_CQ_ENTRY_SIZE_64)
-		return bl_doca_error(bl_fail(EINVAL, "%s: %u bytes; entries have 64", __func__, entry_size));
+		return bl_doca_error(fail(EINVAL, "%s: %u bytes; entries have 64", __func__, entry_size));
 	attr->entry_size = entry_size;
 	return DOCA_SUCCESS;
 }

@@ -25,7 +25,7 @@ doca_error_t doca_verbs_query_device(struct ibv_context *ibv, struct doca_verbs_
 		*device_attr_p = attr;
 	}
 	bl_context_put(context);
-	return attr ? DOCA_SUCCESS : bl_doca_error(bl_fail(ENOMEM, "%s: out of memory", __func__));
+	return attr ? DOCA_SUCCESS : bl_doca_error(fail(ENOMEM, "%s: out of memory", __func__));
 }
 
 doca_error_t doca_verbs_device_attr_free(struct doca_verbs_device_attr *attr)

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "util/log.h"
+#include "net/log.h"
 
 doca_error_t bl_doca_null(const char *function, const char *what)
 {
@@ -40,8 +40,6 @@ doca_error_t bl_doca_error(int ret)
 	case ENODEV:
 	case ENOENT:
 		return DOCA_ERROR_NOT_FOUND;
-	case EIO:
-		return DOCA_ERROR_IO_FAILED;
 	case EMFILE:
 	case ENFILE:
 		return DOCA_ERROR_OPERATING_SYSTEM;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "util/log.h"
+#include "net/log.h"
 
 #define NR_ATTRS 18
 

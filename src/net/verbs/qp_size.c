@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "util/log.h"
+#include "net/log.h"
 
 #define CTRL_LEN       16
 #define RADDR_LEN      16

@@ -3,6 +3,7 @@
  * Shared receive queues. No provider has them yet, so attributes can be filled and creation says what is missing; no
  * pointer can be one.
  */
+#define log_fmt(fmt) "net/srq: " fmt
 #include "../context.h"
 #include "attr.h"
 
@@ -27,7 +28,7 @@ doca_error_t doca_verbs_srq_create(struct ibv_context *ibv, struct doca_verbs_sr
 	ret = bl_context_get(ibv, &context);
 	if (ret)
 		return bl_doca_error(ret);
-	ret = bl_fail(EOPNOTSUPP, "net/srq: device %s has no shared receive queues (provider %s)", ibv->device->name,
+	ret = fail(EOPNOTSUPP, "device %s has no shared receive queues (provider %s)", ibv->device->name,
 		      context->ops->name);
 	bl_context_put(context);
 	return bl_doca_error(ret);
