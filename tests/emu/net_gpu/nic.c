@@ -153,6 +153,8 @@ static int nic_uar_create(struct bl_nic *nic, enum doca_verbs_uar_allocation_typ
 	if (ret)
 		return ret;
 	test_nic.uar_types |= 1U << type;
+	if (test_nic.new_uar)
+		test_nic.new_uar(page);
 	info->page = page;
 	info->db = page + NIC_DB;
 	info->no_dbrec_db = page + NIC_NO_DBREC;

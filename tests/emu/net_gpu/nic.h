@@ -27,6 +27,8 @@
  * @memory:    the same of memory; @dmabufs: how often it was a dma-buf
  * @word:      that it watches
  * @uar_types: types of pages that were made, one bit each
+ * @new_uar:   called with each page of doorbells; NULL: nothing
+ * @kicks:     how often
  */
 struct test_nic {
 	unsigned int fail_at;
@@ -46,6 +48,7 @@ struct test_nic {
 	unsigned int dmabufs;
 	const uint64_t *word;
 	unsigned int uar_types;
+	void (*new_uar)(char *page);
 	unsigned int kicks;
 };
 
