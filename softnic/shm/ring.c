@@ -131,7 +131,8 @@ bool bl_shm_rx_tell(struct bl_shm_rx *rx)
 bool bl_shm_rx_done(struct bl_shm_rx *rx)
 {
 	rx->tail = rx->next;
-	/* often enough that the sender need not stop, seldom enough that the line of the tail does not go to and fro */
+	/* often enough that the sender need not stop, seldom enough that the line of the tail does not go back and
+	 * forth */
 	return rx->tail - rx->told >= rx->ring->size / 8 && bl_shm_rx_tell(rx);
 }
 
