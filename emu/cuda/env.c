@@ -108,6 +108,7 @@ static void env_read(void)
 	env.card = (enum emu_card_use)get_number("BARLANE_EMU_CARD", EMU_CARD_IF_THERE, EMU_CARD_NEVER,
 						 EMU_CARD_ALWAYS);
 	env.channels = (unsigned int)get_number("BARLANE_EMU_CHANNELS", 0, 0, 1024);
+	env.uva = (enum emu_uva)get_number("BARLANE_EMU_UVA", EMU_UVA_WHEN_NEEDED, EMU_UVA_NEVER, EMU_UVA_ALWAYS);
 	env.async_us = (unsigned int)get_number("BARLANE_EMU_ASYNC_US", 0, 0, 10000000);
 }
 

@@ -29,6 +29,13 @@ enum emu_card_use {
 	EMU_CARD_IF_THERE,
 };
 
+/* Whether the CPU reaches device memory at its device addresses. */
+enum emu_uva {
+	EMU_UVA_NEVER,
+	EMU_UVA_ALWAYS,
+	EMU_UVA_WHEN_NEEDED, /* from the first load of a module on that is compiled for the CPU */
+};
+
 /**
  * struct emu_env - the emulated machine
  * @error:        1 when a variable could not be parsed, which was said on stderr
@@ -41,6 +48,7 @@ enum emu_card_use {
  * @dmabuf:       devices make dma-bufs
  * @card:         whether a card in the machine is used
  * @channels:     hardware channels that streams share, 0: each has its own
+ * @uva:          whether the CPU reaches device memory at device addresses
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -54,6 +62,7 @@ struct emu_env {
 	int dmabuf;
 	enum emu_card_use card;
 	unsigned int channels;
+	enum emu_uva uva;
 	unsigned int async_us;
 };
 
