@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "arena.h"
 #include "capture.h"
+#include "env.h"
 #include "module.h"
+#include "queue.h"
 
 /* How often the end of running kernels is looked for. */
 #define LOOK_US 20
@@ -15,43 +21,128 @@ static struct emu_module *modules; /* emu_lock() */
 /* Good enough to tell a text that is none of ours from something that is no image at all. */
 static int looks_like_image(const char *image)
 {
-	return !strncmp(image, "\x50\xed\x55\xba", 4) || !strncmp(image, "\177ELF", 4) || strstr(image, ".version");
+	return !strncmp(image, "\x50\xed\x55\xba", 4) || strstr(image, ".version");
 }
 
-CUresult cuModuleLoadData(CUmodule *module_p, const void *image)
+static void module_free(struct emu_module *module)
 {
-	struct emu_module *module;
-	struct emu_ctx *ctx;
-	CUresult ret = emu_enter_ctx(&ctx);
+	struct emu_function *next;
 
-	if (!ret)
-		ret = emu_cuda_fault("cuda.module", CUDA_ERROR_INVALID_PTX);
-	if (ret)
-		return ret;
-	if (!module_p || !image)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!looks_like_image(image))
+	for (struct emu_function *fn = module->functions; fn; fn = next) {
+		next = fn->next;
+		free(fn);
+	}
+	if (module->object)
+		emu_object_close(module->object);
+	free(module->ptx);
+	free(module);
+}
+
+static CUresult load_ptx(struct emu_module *module, const char *ptx)
+{
+	if (!looks_like_image(ptx))
 		return CUDA_ERROR_INVALID_IMAGE;
-	if (!emu_kernel_known(image))
+	if (!emu_kernel_known(ptx))
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	/* seen on an H200: 996 ms beside a kernel of one second, in a non-blocking stream, and of a single block too */
-	while (atomic_load(&ctx->kernels))
-		usleep(LOOK_US);
-	module = calloc(1, sizeof(*module));
+	module->ptx = strdup(ptx);
+	return module->ptx ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Its kernels follow device pointers. */
+static CUresult load_object(struct emu_module *module, const char *path, const void *image, size_t size)
+{
+	CUresult ret = emu_object_open(path, image, size, &module->object);
+
+	if (ret || emu_env()->uva == EMU_UVA_NEVER)
+		return ret;
+	emu_lock();
+	if (emu_arena_unify())
+		ret = CUDA_ERROR_OUT_OF_MEMORY;
+	emu_unlock();
+	return ret;
+}
+
+static CUresult load(struct emu_ctx *ctx, const char *path, const void *image, size_t size, CUmodule *module_p)
+{
+	struct emu_module *module = calloc(1, sizeof(*module));
+	CUresult ret;
+
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	module->ctx = ctx;
-	module->ptx = strdup(image);
-	if (!module->ptx) {
-		free(module);
-		return CUDA_ERROR_OUT_OF_MEMORY;
+	ret = emu_object_is_elf(image) ? load_object(module, path, image, size) : load_ptx(module, image);
+	if (ret) {
+		module_free(module);
+		return ret;
 	}
+	/* seen on an H200: 996 ms beside a kernel of one second, in a non-blocking stream, and of a single block too */
+	while (atomic_load(&ctx->kernels))
+		usleep(LOOK_US);
 	emu_lock();
 	module->next = modules;
 	modules = module;
 	emu_unlock();
 	*module_p = (CUmodule)module;
 	return CUDA_SUCCESS;
+}
+
+static CUresult enter_load(struct emu_ctx **ctx_p)
+{
+	CUresult ret = emu_enter_ctx(ctx_p);
+
+	return ret ? ret : emu_cuda_fault("cuda.module", CUDA_ERROR_INVALID_PTX);
+}
+
+CUresult cuModuleLoadData(CUmodule *module_p, const void *image)
+{
+	struct emu_ctx *ctx;
+	CUresult ret = enter_load(&ctx);
+
+	if (ret)
+		return ret;
+	if (!module_p || !image)
+		return CUDA_ERROR_INVALID_VALUE;
+	return load(ctx, NULL, image, EMU_SIZE_UNKNOWN, module_p);
+}
+
+/* The whole file and a zero byte; NULL and errno when that fails. */
+static char *read_file(const char *path, size_t *size_p)
+{
+	FILE *file = fopen(path, "re");
+	char *bytes = NULL;
+	struct stat st;
+
+	if (!file)
+		return NULL;
+	if (!fstat(fileno(file), &st) && S_ISREG(st.st_mode))
+		bytes = calloc(1, (size_t)st.st_size + 1);
+	else
+		errno = EISDIR;
+	if (bytes)
+		*size_p = fread(bytes, 1, (size_t)st.st_size, file);
+	fclose(file);
+	return bytes;
+}
+
+CUresult cuModuleLoad(CUmodule *module_p, const char *path)
+{
+	struct emu_ctx *ctx;
+	CUresult ret = enter_load(&ctx);
+	size_t size;
+	char *bytes;
+
+	if (ret)
+		return ret;
+	if (!module_p || !path)
+		return CUDA_ERROR_INVALID_VALUE;
+	bytes = read_file(path, &size);
+	if (!bytes) {
+		fprintf(stderr, "emu: module %s: %s\n", path, strerror(errno));
+		return CUDA_ERROR_FILE_NOT_FOUND;
+	}
+	ret = load(ctx, path, bytes, size, module_p);
+	free(bytes);
+	return ret;
 }
 
 static struct emu_module *module_find(CUmodule handle)
@@ -63,20 +154,14 @@ static struct emu_module *module_find(CUmodule handle)
 	return NULL;
 }
 
-static void module_free(struct emu_module *module)
+/* From here on nobody can launch its functions; lock held. */
+static void module_unlink(struct emu_module *module)
 {
 	struct emu_module **link = &modules;
-	struct emu_function *next;
 
 	while (*link != module)
 		link = &(*link)->next;
 	*link = module->next;
-	for (struct emu_function *fn = module->functions; fn; fn = next) {
-		next = fn->next;
-		free(fn);
-	}
-	free(module->ptx);
-	free(module);
 }
 
 CUresult cuModuleUnload(CUmodule handle)
@@ -92,41 +177,54 @@ CUresult cuModuleUnload(CUmodule handle)
 	emu_lock();
 	module = module_find(handle);
 	if (module)
-		module_free(module);
+		module_unlink(module);
 	emu_unlock();
-	return module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	if (!module)
+		return CUDA_ERROR_INVALID_HANDLE;
+	/* code that goes away must not be running */
+	if (module->object)
+		emu_drain(NULL);
+	module_free(module);
+	return CUDA_SUCCESS;
 }
 
+/* The context's streams have ended. */
 void emu_module_destroy_all(struct emu_ctx *ctx)
 {
-	struct emu_module *next;
+	struct emu_module *module;
 
-	emu_lock();
-	for (struct emu_module *module = modules; module; module = next) {
-		next = module->next;
-		if (module->ctx == ctx)
+	do {
+		emu_lock();
+		for (module = modules; module && module->ctx != ctx; module = module->next)
+			;
+		if (module)
+			module_unlink(module);
+		emu_unlock();
+		if (module)
 			module_free(module);
-	}
-	emu_unlock();
+	} while (module);
 }
 
 static CUresult function_get(struct emu_module *module, const char *name, CUfunction *fn_p)
 {
-	const struct emu_kernel *kernel = emu_kernel_find(module->ptx, name);
+	const struct bl_cuda_kernel *host = module->object ? emu_object_kernel(module->object, name) : NULL;
+	const struct emu_kernel *kernel = module->ptx ? emu_kernel_find(module->ptx, name) : NULL;
 	struct emu_function *fn;
 
-	if (!kernel)
+	if (!kernel && !host)
 		return CUDA_ERROR_NOT_FOUND;
 	for (fn = module->functions; fn; fn = fn->next) {
-		if (fn->kernel == kernel)
+		if (fn->kernel == kernel && fn->host == host)
 			break;
 	}
 	if (!fn) {
-		fn = calloc(1, sizeof(*fn));
+		fn = calloc(1, sizeof(*fn) + strlen(name) + 1);
 		if (!fn)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		fn->module = module;
 		fn->kernel = kernel;
+		fn->host = host;
+		strcpy(fn->name, name);
 		fn->next = module->functions;
 		module->functions = fn;
 	}

@@ -49,6 +49,7 @@ enum emu_uva {
  * @card:         whether a card in the machine is used
  * @channels:     hardware channels that streams share, 0: each has its own
  * @uva:          whether the CPU reaches device memory at device addresses
+ * @kernel_ms:    longest run of a kernel that is compiled for the CPU, 0: for ever
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -63,6 +64,7 @@ struct emu_env {
 	enum emu_card_use card;
 	unsigned int channels;
 	enum emu_uva uva;
+	uint32_t kernel_ms;
 	unsigned int async_us;
 };
 

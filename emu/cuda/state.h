@@ -21,6 +21,13 @@ enum {
 	CUDA_ERROR_CAPTURED_EVENT = 907,
 };
 
+/* Of modules and kernels that are compiled for the CPU. */
+enum {
+	CUDA_ERROR_FILE_NOT_FOUND = 301,
+	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+	CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+};
+
 #define EMU_CTX_STACK 64
 
 /**
@@ -30,6 +37,7 @@ enum {
  * @alive:   0 after destruction; a primary context comes to life again
  * @sticky:  error that a kernel left behind: every later call gives it
  * @kernels: that are running
+ * @halt:    kernels compiled for the CPU are to end: the context fails or is destroyed
  * @primary: whether it is the GPU's primary context
  * @retains: primary: holders
  * @heap:    what cuMemAlloc takes from
@@ -40,6 +48,7 @@ struct emu_ctx {
 	atomic_int alive;
 	atomic_int sticky;
 	atomic_int kernels;
+	atomic_uint halt;
 	int primary;
 	int retains;
 	struct emu_heap heap;

@@ -125,9 +125,9 @@ static int look_in(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-struct grid_text grid_text_of(void (*function)(void *arg))
+struct grid_text grid_text_of(const void *code)
 {
-	struct find_text find = { .address = (uintptr_t)function };
+	struct find_text find = { .address = (uintptr_t)code };
 
 	dl_iterate_phdr(look_in, &find);
 	return find.text;

@@ -49,6 +49,7 @@ struct bl_grid_actor {
  * @block:	 threads of a block; each dimension at least 1, BL_GRID_BLOCK_THREADS in all
  * @run:	 what each thread runs
  * @arg:	 its argument
+ * @code:	 address in the object whose code @run runs, so that signals end no other; NULL: @run itself
  * @shared:	 bytes of bl_thread_shared() of each block, at most BL_GRID_MAX_SHARED
  * @max_threads: threads at a time, 0: BL_GRID_MAX_THREADS. A larger grid runs block after block, and its blocks
  *		 cannot wait for each other
@@ -65,6 +66,7 @@ struct bl_grid {
 	struct bl_dim3 grid, block;
 	void (*run)(void *arg);
 	void *arg;
+	const void *code;
 	uint64_t shared;
 	unsigned int max_threads;
 	uint32_t timeout_ms;

@@ -256,7 +256,7 @@ unsigned int grid_wait_end(struct grid *grid);
 /* crash.c */
 void grid_crash_init(void);
 void grid_crash_stack(void *stack, size_t size, stack_t *old);
-struct grid_text grid_text_of(void (*function)(void *arg));
+struct grid_text grid_text_of(const void *code);
 /* Take a thread out of its function if it is where that can be done. */
 void grid_crash_nudge(struct grid_thread *thread);
 

@@ -98,7 +98,7 @@ static void init_actors(struct grid *grid)
 
 		actor->self.block_dim = (struct bl_dim3){ 1, 1, 1 };
 		actor->self.grid_dim = (struct bl_dim3){ 1, 1, 1 };
-		actor->text = grid_text_of(grid->what.actors[i - first].run);
+		actor->text = grid_text_of((const void *)grid->what.actors[i - first].run);
 	}
 }
 
@@ -131,7 +131,7 @@ static int copy_actors(struct grid *grid)
 
 static int init_threads(struct grid *grid)
 {
-	struct grid_text text = grid_text_of(grid->what.run);
+	struct grid_text text = grid_text_of(grid->what.code ? grid->what.code : (const void *)grid->what.run);
 
 	for (unsigned int i = 0; i < grid->nr_threads; i++) {
 		grid->threads[i].grid = grid;
