@@ -196,8 +196,8 @@ enum {
 	DOCA_GPUNETIO_VERBS_WQE_SEG_CNT_WAIT = 2
 };
 
-/** An inline segment, in its byte count */
-enum {
+/** An inline segment, in its byte count; more than an int holds, which C took for an extension up to C17 */
+__extension__ enum {
 	DOCA_GPUNETIO_IB_MLX5_INLINE_SEG = 0x80000000U
 };
 
@@ -228,6 +228,13 @@ enum doca_gpu_dev_verbs_qp_ready_mode {
 	DOCA_GPUNETIO_VERBS_READY_MODE_DEFAULT = 0,
 	DOCA_GPUNETIO_VERBS_READY_MODE_ATOMIC_CAS = 1,
 	DOCA_GPUNETIO_VERBS_READY_MODE_LD_ST = 2
+};
+
+/** enum doca_gpu_dev_verbs_cq_type - What a completion queue holds */
+enum doca_gpu_dev_verbs_cq_type {
+	DOCA_GPUNETIO_VERBS_CQ_64B = 0,		       /* a CQE for every completion */
+	DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED = 1,      /* the last one, in entry 0 */
+	DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED_HOST = 2  /* the same in host memory; a CPU keeps cqe_ci */
 };
 
 /* The SDK's spelling. */

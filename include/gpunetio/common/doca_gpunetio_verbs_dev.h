@@ -34,10 +34,13 @@ extern "C" {
  * @cqe_ci:	completions below are known to be done
  * @cqe_mask:	@cqe_num - 1
  * @cqe_size:	64
- * @cqe_rsvd:	added to an index to find its CQE; keeps the owner bit's phase over a reset
+ * @cq_type:	enum doca_gpu_dev_verbs_cq_type
+ * @qp_distance: bytes from the start of the queue pair that this is a part of, divided by 8, so that waits find its stop
+ *		flag: 20 in cq_sq, 28 in cq_rq. 0: no part of one
+ * @cqe_rsvd:	added to an index to find its CQE; keeps the owner bit's phase over a reset: CQEs written before it
  * @mem_type:	enum doca_gpu_dev_verbs_mem_type
  * @error:	error word of the first failed completion that was not only flushed, and stays
- * @error_wqe:	its WQE counter
+ * @error_wqe:	its WQE counter | DOCA_GPUNETIO_VERBS_ERROR_SET; written before @error is
  * @timeout_ms:	longest wait of the functions that take no deadline; 0: for ever
  */
 struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verbs_cq {
@@ -49,7 +52,8 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
 	uint32_t cqe_mask;
 	uint8_t cqe_size;
 	uint8_t cq_type;
-	uint8_t reserved1[2];
+	uint8_t qp_distance;
+	uint8_t reserved1;
 	uint64_t cqe_rsvd;
 	uint32_t mem_type;
 	uint32_t error;
