@@ -79,7 +79,7 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
  * @rq_wqe_num:	    lists, power of two; 0: no receive queue
  * @rq_wqe_mask:    @rq_wqe_num - 1
  * @rq_wqe_shift:   log2 of the bytes of a list
- * @sq_fence:	    not 0: the next WQE waits for all before it
+ * @reserved1:	    0
  * @stop_flag:	    word that ends every wait when it is not 0; may be NULL
  * @cq_sq:	    completions of the send queue
  * @cq_rq:	    completions of the receive queue
@@ -112,7 +112,7 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
 	uint32_t rq_wqe_num;
 	uint32_t rq_wqe_mask;
 	uint32_t rq_wqe_shift;
-	uint32_t sq_fence;
+	uint32_t reserved1;
 	uint32_t *stop_flag;
 	uint64_t reserved2;
 	struct doca_gpu_dev_verbs_cq cq_sq;
