@@ -74,6 +74,12 @@ template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE T bl_op_lo
 	}
 }
 
+/* The last four bytes of a CQE. */
+BL_DEVICE uint32_t bl_op_load_cqe_end(const uint32_t *p)
+{
+	return bl_op_load<BL_OP_SYS>(p);
+}
+
 template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE T bl_op_load_acquire(const T *p)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "no such load");

@@ -140,6 +140,16 @@ template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE T bl_op_lo
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
+/* The last four bytes of a CQE. The NIC may write them by a store of one, four or eight: ThreadSanitizer goes by addresses. */
+BL_DEVICE uint32_t bl_op_load_cqe_end(const uint32_t *p)
+{
+	uint32_t value = bl_op_load<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>(p);
+
+	bl_op_note_load((const char *)p + 3);
+	bl_op_note_load((const char *)p - 4);
+	return value;
+}
+
 template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE void bl_op_store(T *p, T value)
 {
 	bl_thread_step();

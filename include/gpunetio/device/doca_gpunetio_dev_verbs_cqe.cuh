@@ -35,7 +35,8 @@ BL_DEVICE uint32_t bl_dev_cqe_word(const uint8_t *cqe, unsigned int off)
 /* By slot of the ring. */
 BL_DEVICE struct bl_dev_cqe_end bl_dev_cqe_last(struct doca_gpu_dev_verbs_cq *cq, uint64_t slot)
 {
-	uint32_t word = bl_dev_cqe_word(cq->cqe_daddr + slot * DOCA_GPUNETIO_IB_MLX5_CQE_SIZE, 60);
+	const uint8_t *cqe = cq->cqe_daddr + slot * DOCA_GPUNETIO_IB_MLX5_CQE_SIZE;
+	uint32_t word = bl_op_load_cqe_end((const uint32_t *)(const void *)(cqe + 60));
 
 	return {bl_op_bswap16((uint16_t)word), (uint8_t)(word >> 28),
 		(uint8_t)(word >> 24 & DOCA_GPUNETIO_IB_MLX5_CQE_OWNER_MASK)};

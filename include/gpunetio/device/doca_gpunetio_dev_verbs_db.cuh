@@ -152,18 +152,42 @@ BL_DEVICE void doca_gpu_dev_verbs_ring_proxy(struct doca_gpu_dev_verbs_qp *qp, u
 		bl_op_fetch_max<BL_DEV_SYS>(qp->sq_db, prod_idx);
 }
 
-/** doca_gpu_dev_verbs_submit_db_no_dbr() - Ring the doorbell; the NIC reads no record, or a CPU writes it. Return: 0 */
+/* Whether a submission may be left to a thread that has brought a higher index already. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE bool bl_dev_is_old(const uint64_t *pi, uint64_t prod_index)
+{
+	return bl_op_load<bl_dev_scope<RS>::value>(pi) >= prod_index;
+}
+
+/**
+ * doca_gpu_dev_verbs_submit_db_no_dbr() - Ring the doorbell; the NIC reads no record, or a CPU writes it
+ *
+ * A NIC gets every store to its register and knows an old index. A CPU that polls the word sees the last one only, which
+ * must not be the older of two: the lock sees to that where the queue does not lie in memory of the GPU.
+ *
+ * Return: 0, or how the wait for the lock ended.
+ */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
 	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
 	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
 BL_DEVICE int doca_gpu_dev_verbs_submit_db_no_dbr(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
 {
-	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+	struct bl_dev_limit limit = bl_dev_limit_qp<DOCA_GPUNETIO_VERBS_QP_SQ>(qp);
+	bool polled = qp->mem_type != DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU;
+	int ret = 0;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING || bl_dev_is_old<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
 		return 0;
-	/* WQEs before the count, which a CPU polls when it writes the record for us */
+	/* WQEs before the count, which a CPU polls when it writes the record for us, and before the doorbell */
 	bl_op_fence_release<BL_DEV_SYS>();
+	if (polled)
+		ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+	if (ret)
+		return ret;
 	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
 		bl_op_store_mmio(qp->sq_db, doca_gpu_dev_verbs_prepare_db(qp, prod_index));
+	if (polled)
+		bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
 	return 0;
 }
 
@@ -214,6 +238,8 @@ BL_DEVICE int doca_gpu_dev_verbs_submit_db(struct doca_gpu_dev_verbs_qp *qp, uin
 		return 0;
 	if (qp_type == DOCA_GPUNETIO_VERBS_QP_RQ)
 		return bl_dev_submit_rq<resource_sharing_mode>(qp, prod_index);
+	if (bl_dev_is_old<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
+		return 0;
 	ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
 	if (ret)
 		return ret;
