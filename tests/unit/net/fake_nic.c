@@ -19,7 +19,7 @@ struct object {
 	enum fake_kind kind;
 	enum doca_verbs_qp_state state;
 	struct bl_nic_uar_info uar;
-	char *page;
+	char page[4096];
 };
 
 void fake_reset(void)
@@ -79,7 +79,6 @@ static int unmake(const char *name, enum fake_kind kind, void *thing)
 	if (object->kind != kind)
 		abort();
 	fake.live[kind]--;
-	free(object->page);
 	free(object);
 	return 0;
 }
@@ -193,7 +192,6 @@ static int fake_uar_create(struct bl_nic *nic, enum doca_verbs_uar_allocation_ty
 	ret = make("uar_create", FAKE_UAR, &object, &info->id);
 	if (ret || !object)
 		return ret;
-	object->page = calloc(1, 4096);
 	info->page = object->page;
 	info->db = object->page + FAKE_DB;
 	info->no_dbrec_db = object->page + FAKE_NO_DBREC;
