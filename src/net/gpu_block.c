@@ -34,9 +34,6 @@ static int make_device(struct doca_gpu *gpu, size_t size, size_t align, struct b
 	CUresult err;
 	int ret;
 
-	if (size > SIZE_MAX - slack)
-		return fail(EINVAL, "gpu %s: 0x%zx bytes aligned to 0x%zx: more than there are addresses", gpu->bus_id,
-			    size, align);
 	err = gpu->cuda->cuMemAlloc(&block->raw, size + slack);
 	if (err)
 		return cuda_failed(gpu, "cuMemAlloc", size + slack, err);
@@ -90,8 +87,6 @@ static int make_lane(struct doca_gpu *gpu, size_t size, size_t align, bool direc
 	size_t whole = (size + BL_GPU_PAGE_SIZE - 1) & ~(BL_GPU_PAGE_SIZE - 1);
 	int ret;
 
-	if (whole < size)
-		return fail(EINVAL, "gpu %s: 0x%zx bytes: more than there are addresses", gpu->bus_id, size);
 	ret = make_device(gpu, whole, align > BL_GPU_PAGE_SIZE ? align : BL_GPU_PAGE_SIZE, block);
 	if (ret)
 		return ret;
@@ -114,8 +109,6 @@ static int make_host(struct doca_gpu *gpu, size_t size, size_t align, struct bl_
 	CUresult err;
 	int ret;
 
-	if (whole < size)
-		return fail(EINVAL, "gpu %s: 0x%zx bytes: more than there are addresses", gpu->bus_id, size);
 	if (!gpu->cuda->cuMemHostRegister || !gpu->cuda->cuMemHostUnregister || !gpu->cuda->cuMemHostGetDevicePointer)
 		return fail(EIO, "gpu %s: libcuda.so.1 cannot register host memory", gpu->bus_id);
 	/* pages of its own: what is registered is whole pages, and another block's could not be registered again */

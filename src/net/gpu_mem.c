@@ -10,6 +10,9 @@
 #include "net/gpu.h"
 #include "net/log.h"
 
+/* No GPU has, and no process has addresses for, as much; what is added to it below does not overflow. */
+#define MOST ((size_t)1 << 47)
+
 static struct bl_gpu_block **bucket_of(struct doca_gpu *gpu, uint64_t va)
 {
 	return &gpu->blocks[(va * 0x9e3779b97f4a7c15ULL) >> 56];
@@ -56,6 +59,9 @@ int bl_gpu_alloc(struct doca_gpu *gpu, size_t size, size_t align, enum doca_gpu_
 		return fail(EINVAL, "gpu %s: 0 bytes", gpu->bus_id);
 	if (align & (align - 1))
 		return fail(EINVAL, "gpu %s: alignment 0x%zx: not a power of two", gpu->bus_id, align);
+	if (size > MOST || align > MOST)
+		return fail(EINVAL, "gpu %s: 0x%zx bytes aligned to 0x%zx: more than there are addresses", gpu->bus_id, size,
+			    align);
 	if (!align)
 		align = (size_t)sysconf(_SC_PAGESIZE);
 	block = malloc(sizeof(*block));
