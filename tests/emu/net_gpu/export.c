@@ -10,6 +10,7 @@
 
 #include "bed.h"
 #include "net/cqe.h"
+#include "net/proxy.h"
 
 static struct doca_gpu_dev_verbs_qp dev_of(struct doca_gpu_verbs_qp_hl *qp, struct doca_gpu_dev_verbs_qp **gpu_p)
 {
@@ -194,10 +195,13 @@ static void the_proxy_that_was_asked_for_is_served_by_the_library(void)
 	check(dev_of(qp, NULL).sq_db == (uint64_t *)qp->qp_gverbs->cpu_db);
 	gpu_posts(qp->qp_gverbs, 0x10005);
 	check(record_becomes(qp->qp_gverbs, 5));
+	/* who wrote the record may not be done yet */
+	bl_proxy_hold(bl_gpu_qp_of(qp->qp_gverbs));
 	path = bed_path(qp->qp_gverbs);
 	check_eq(path.ringer, BL_NET_RINGER_LIBRARY);
 	check_eq(path.rings, 1);
 	check_eq(test_nic.kicks, 1);
+	bl_proxy_release(bl_gpu_qp_of(qp->qp_gverbs));
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	bed_drop();
 }
