@@ -11,6 +11,8 @@
 
 #define VENDOR_FLUSHED 0xf9
 
+static const struct bl_cause flushed = {.syndrome = BL_SYNDROME_FLUSHED, .vendor = VENDOR_FLUSHED};
+
 void bl_qp_cqe(struct bl_snic_qp *qp, struct bl_snic_cq *cq, struct bl_cqe *cqe)
 {
 	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_LOCAL_OPERATION};
@@ -61,12 +63,11 @@ static int flush_taken(struct bl_snic_qp *qp, uint64_t culprit, const struct bl_
 
 	for (; sq->head < sq->tail; nr++) {
 		const struct bl_wr *wr = bl_qp_wr(qp, sq->head);
-		bool is_culprit = sq->head == culprit;
+		const struct bl_cause *why = sq->head == culprit ? cause : &flushed;
 
 		sq->head++;
 		sq->ci += wr->nr_bb;
-		bl_qp_cqe_send(qp, wr, is_culprit ? cause->syndrome : BL_SYNDROME_FLUSHED,
-			       is_culprit ? cause->vendor : VENDOR_FLUSHED);
+		bl_qp_cqe_send(qp, wr, why->syndrome, why->vendor);
 	}
 	return nr;
 }
@@ -90,7 +91,7 @@ int bl_qp_flush(struct bl_snic_qp *qp)
 {
 	int nr = bl_sq_take(qp);
 
-	flush_taken(qp, UINT64_MAX, NULL);
+	flush_taken(qp, UINT64_MAX, &flushed);
 	return nr + flush_receives(qp);
 }
 

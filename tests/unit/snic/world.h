@@ -127,6 +127,9 @@ void world_run(struct world *world);
 /* The same, while time goes by in steps of a millisecond. */
 void world_wait(struct world *world, uint64_t ns);
 
+/* The same in one step. */
+void world_leap(struct world *world, uint64_t ns);
+
 /* Everything that waits on the wire is lost. */
 void world_lose(void);
 
