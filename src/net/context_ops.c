@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a program reaches through the inline functions of libibverbs' header. Nothing of the kind is made here, so nothing
- * can be asked of it; the answer is an error in each function's own way.
+ * What a program reaches through the inline functions of libibverbs' header. Nothing of the kind is made here, so
+ * nothing can be asked of it; the answer is an error in each function's own way.
  */
 #define log_fmt(fmt) "net/context: " fmt
 #include "context.h"

@@ -30,7 +30,7 @@ static int look(uintptr_t start, size_t len, size_t page)
 	return 0;
 }
 
-/* An advice that is not known and one that does not suit the memory are the same error: try it on memory that it suits. */
+/* An advice that is not known and one that does not suit the memory are the same error: try it on some that it suits. */
 static bool kernel_populates(size_t page)
 {
 	void *probe = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -10,7 +10,7 @@
 #include "object.h"
 #include "net/log.h"
 
-/* The NIC's objects as the interface names them, where nothing has to be kept beside. What it refuses it logs itself. */
+/* The NIC's objects as nic.h names them, where nothing has to be kept beside. What it refuses it logs itself. */
 #define snic_pd(pd)   ((struct bl_snic_pd *)(pd))
 #define snic_uar(uar) ((struct bl_snic_uar *)(uar))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ports. All that open one of a name share a NIC, so that its address is one, and its thread. A child that was forked
- * finds the parent's NICs in the table and makes new ones.
+ * The ports. All that open one of a name share a NIC, so that its address is one, and its thread. A child that was
+ * forked finds the parent's NICs in the table and makes new ones.
  */
 #define log_fmt(fmt) "net/soft: " fmt
 #include "soft.h"

@@ -7,8 +7,8 @@
  * (barlane_net.h); a context of somebody else's library is DOCA_ERROR_NOT_SUPPORTED.
  *
  * Every setter gives DOCA_ERROR_INVALID_VALUE for a NULL object. Values are checked where they are used, when something
- * is created or modified; only the setters of a size of entries, of the user index and of switches of type uint8_t refuse
- * them at once. Every getter of a NULL object reports it in the log and gives 0 or NULL. Attributes belong to
+ * is created or modified; only the setters of a size of entries, of the user index and of switches of type uint8_t
+ * refuse them at once. Every getter of a NULL object reports it in the log and gives 0 or NULL. Attributes belong to
  * one thread at a time; queue pairs, completion queues, umems and UARs may be used from any thread. In a child that was
  * forked since the device was opened everything is DOCA_ERROR_NOT_PERMITTED but the destruction of attributes.
  *

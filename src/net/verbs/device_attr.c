@@ -52,7 +52,8 @@ GET(max_qp_rd_atom, max_qp_rd_atom, uint8_t)
 GET(max_qp_init_rd_atom, max_qp_init_rd_atom, uint8_t)
 GET(send_dbr_mode_no_dbr_ext, no_dbrec, uint8_t)
 
-doca_error_t doca_verbs_device_attr_get_is_qp_type_supported(const struct doca_verbs_device_attr *attr, uint32_t qp_type)
+doca_error_t doca_verbs_device_attr_get_is_qp_type_supported(const struct doca_verbs_device_attr *attr,
+							     uint32_t qp_type)
 {
 	if (!attr)
 		return bl_doca_null(__func__, "device_attr");

@@ -268,6 +268,19 @@ int side_is_filled(struct side *side, size_t off, size_t len, unsigned char seed
 	return 1;
 }
 
+int side_gets_filled(struct side *side, size_t off, size_t len, unsigned char seed)
+{
+	const struct timespec nap = { 0, 50000 };
+	uint64_t deadline = bl_now_ns() + DEADLINE_NS;
+
+	while (!side_is_filled(side, off, len, seed)) {
+		if (bl_now_ns() > deadline)
+			return 0;
+		nanosleep(&nap, NULL);
+	}
+	return 1;
+}
+
 struct wqe {
 	uint32_t words[16];
 };

@@ -68,6 +68,8 @@ void pair_drop(struct side sides[2]);
 /* Memory of a side, as its owner sees it. */
 void side_fill(struct side *side, size_t off, size_t len, unsigned char seed);
 int side_is_filled(struct side *side, size_t off, size_t len, unsigned char seed);
+/* What an unreliable connection sent may come later than its completion: wait for it, ten seconds at most. */
+int side_gets_filled(struct side *side, size_t off, size_t len, unsigned char seed);
 
 /* Post to a side; opcodes of mlx5. @raddr and @rkey matter where the opcode has them. */
 void side_post(struct side *side, uint8_t opcode, size_t off, uint32_t len, uint64_t raddr, uint32_t rkey);

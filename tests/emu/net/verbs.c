@@ -64,6 +64,7 @@ static void reads_and_sends(struct side sides[2], uint32_t type)
 	side_post(&sides[1], SEND, 8192, 5000, 0, 0);
 	check_eq(side_wait(&sides[1], NULL), REQ);
 	check_eq(side_wait(&sides[0], NULL), RESP);
+	/* the completion comes behind the data */
 	check(side_is_filled(&sides[0], 20000, 5000, 77));
 }
 
@@ -80,8 +81,11 @@ static void uc_writes_and_sends(void)
 {
 	struct side sides[2];
 
-	pair_make(sides, &(struct pair_options){ .type = DOCA_VERBS_QP_TYPE_UC, .gpu = true });
-	write_and_check(&sides[0], &sides[1], 1, 9);
+	pair_make(sides, &(struct pair_options){ .type = DOCA_VERBS_QP_TYPE_UC, .gpu = true, .gpu_data = true });
+	side_fill(&sides[0], 0, 6000, 9);
+	side_post(&sides[0], WRITE, 0, 6000, side_addr(&sides[1], 4096), sides[1].mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	check(side_gets_filled(&sides[1], 4096, 6000, 9));
 	reads_and_sends(sides, DOCA_VERBS_QP_TYPE_UC);
 	pair_drop(sides);
 }

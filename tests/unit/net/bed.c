@@ -29,6 +29,24 @@ struct doca_verbs_cq *net_bed_cq(struct net_bed *bed)
 	return cq;
 }
 
+struct doca_verbs_umem *net_bed_umem(struct net_bed *bed, void *addr, size_t size)
+{
+	struct doca_verbs_umem *umem = NULL;
+
+	check_eq(doca_verbs_umem_create(bed->context, addr, size, IBV_ACCESS_LOCAL_WRITE, -1, 0, &umem),
+		 DOCA_SUCCESS);
+	return umem;
+}
+
+struct doca_verbs_uar *net_bed_uar(struct net_bed *bed)
+{
+	struct doca_verbs_uar *uar = NULL;
+
+	check_eq(doca_verbs_uar_create(bed->context, DOCA_VERBS_UAR_ALLOCATION_TYPE_NONCACHE_DEDICATED, &uar),
+		 DOCA_SUCCESS);
+	return uar;
+}
+
 void net_bed_qp(struct net_bed *bed, uint32_t type)
 {
 	const struct doca_verbs_gid gid = { { 0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 } };

@@ -25,6 +25,10 @@ void net_bed_open(struct net_bed *bed);
 /* A completion queue of 64 entries with memory of the library. */
 struct doca_verbs_cq *net_bed_cq(struct net_bed *bed);
 
+/* Memory for queues, and a page of doorbells. */
+struct doca_verbs_umem *net_bed_umem(struct net_bed *bed, void *addr, size_t size);
+struct doca_verbs_uar *net_bed_uar(struct net_bed *bed);
+
 /* And a queue pair of a type, with attributes that suit every move. */
 void net_bed_qp(struct net_bed *bed, uint32_t type);
 
