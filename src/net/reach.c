@@ -11,6 +11,7 @@
 
 #include "copy/fence.h"
 #include "gpu/cuda.h"
+#include "gpu/sys.h"
 #include "object.h"
 #include "populate.h"
 #include "net/log.h"
@@ -96,22 +97,33 @@ unpin:
 	return ret;
 }
 
+/* Its length where it tells one. A mapping beyond that is refused by dma-bufs, but not by every file. */
+static int check_dmabuf(const struct bl_nic_memory *memory)
+{
+	off_t size = lseek(memory->dmabuf_fd, 0, SEEK_END);
+
+	if (memory->dmabuf_off > INT64_MAX || memory->len > INT64_MAX - memory->dmabuf_off ||
+	    (size >= 0 && memory->dmabuf_off + memory->len > (uint64_t)size))
+		return fail(EINVAL, "dma-buf fd %d: off 0x%" PRIx64 " len 0x%zx is beyond its end", memory->dmabuf_fd,
+			    memory->dmabuf_off, memory->len);
+	return 0;
+}
+
 static int open_dmabuf(const struct bl_nic_memory *memory, struct bl_reach *reach)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = memory->dmabuf_off % page;
 	bool writes = memory->access & IBV_ACCESS_LOCAL_WRITE;
-	off_t size = lseek(memory->dmabuf_fd, 0, SEEK_END);
+	int ret;
 
-	if (size < 0)
-		return fail(errno, "dma-buf fd %d: %s", memory->dmabuf_fd, strerror(errno));
-	if (memory->dmabuf_off > (uint64_t)size || memory->len > (uint64_t)size - memory->dmabuf_off)
-		return fail(EINVAL, "dma-buf fd %d: off 0x%" PRIx64 " len 0x%zx is beyond its 0x%" PRIx64 " bytes",
-			    memory->dmabuf_fd, memory->dmabuf_off, memory->len, (uint64_t)size);
-	reach->map_len = memory->len + skip;
-	reach->map = mmap(NULL, reach->map_len, PROT_READ | (writes ? PROT_WRITE : 0), MAP_SHARED, memory->dmabuf_fd,
-			  (off_t)(memory->dmabuf_off - skip));
+	ret = check_dmabuf(memory);
+	if (ret)
+		return ret;
+	reach->map_len = (memory->len + skip + page - 1) / page * page;
+	reach->map = bl_sys()->mmap(NULL, reach->map_len, PROT_READ | (writes ? PROT_WRITE : 0), MAP_SHARED,
+				    memory->dmabuf_fd, (off_t)(memory->dmabuf_off - skip));
 	if (reach->map == MAP_FAILED)
-		return fail(EOPNOTSUPP, "dma-buf fd %d: a software NIC needs to map it, and mmap says: %s",
+		return fail(errno == EINVAL ? EINVAL : EOPNOTSUPP,
+			    "dma-buf fd %d: a software NIC needs to map it, and mmap says: %s",
 			    memory->dmabuf_fd, strerror(errno));
 	reach->kind = BL_REACH_DMABUF;
 	reach->cpu = (char *)reach->map + skip;
@@ -153,7 +165,7 @@ void bl_reach_close(struct bl_reach *reach)
 	if (reach->kind == BL_REACH_GPU)
 		bl_unpin(reach->ctx, reach->pin);
 	if (reach->kind == BL_REACH_DMABUF)
-		munmap(reach->map, reach->map_len);
+		bl_sys()->munmap(reach->map, reach->map_len);
 }
 
 int bl_reach_read(void *priv, uint64_t off, void *dst, size_t len)

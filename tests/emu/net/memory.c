@@ -5,6 +5,7 @@
 
 #include "net/reach.h"
 #include "pair.h"
+#include "tests/emu/child.h"
 
 #define LEN 8192UL
 #define MIB (1UL << 20)
@@ -119,8 +120,9 @@ static void gpu_memory_that_cannot_be_pinned_is_refused(void)
 }
 
 /* A dma-buf with an iova that is no address of its memory, as programs use that want offsets. */
-static void a_dmabuf_is_mapped_where_its_address_is_not_known(void)
+static void register_dmabuf(const void *arg)
 {
+	bool mappable = *(const bool *)arg;
 	struct ibv_context *context;
 	struct bl_dmabuf dmabuf;
 	struct ibv_pd *pd;
@@ -142,8 +144,13 @@ static void a_dmabuf_is_mapped_where_its_address_is_not_known(void)
 	check_eq(bl_net_dereg_mr(mr), 0);
 	/* offsets */
 	mr = bl_net_reg_dmabuf_mr(pd, 4096 + 8, LEN, 0, dmabuf.fd, IBV_ACCESS_LOCAL_WRITE);
-	check(mr);
-	check_eq(bl_net_dereg_mr(mr), 0);
+	if (mappable) {
+		check(mr);
+		check_eq(bl_net_dereg_mr(mr), 0);
+	} else {
+		check(!mr && errno == EOPNOTSUPP);
+		check_has(bl_last_error(NULL), "a software NIC needs to map it");
+	}
 	check(!bl_net_reg_dmabuf_mr(pd, 2 * MIB - 4096, LEN, 0, dmabuf.fd, 0) && errno == EINVAL);
 	check(!bl_net_reg_dmabuf_mr(pd, UINT64_MAX, LEN, 0, dmabuf.fd, 0) && errno == EINVAL);
 	close(dmabuf.fd);
@@ -154,7 +161,24 @@ static void a_dmabuf_is_mapped_where_its_address_is_not_known(void)
 	world_free(va);
 }
 
-static void a_mapped_dmabuf_holds_the_gpu_s_bytes(void)
+/* The driver branch from which on the dma-bufs of a GPU can be mapped. */
+static const char *const new_driver[] = { "BARLANE_EMU_DRIVER", "610.43.02", "BARLANE_EMU_CUDA", "13030", NULL };
+
+static void a_dmabuf_is_mapped_where_its_address_is_not_known(void)
+{
+	const bool mappable = true;
+
+	child_run(register_dmabuf, &mappable, new_driver);
+}
+
+static void a_dmabuf_that_cannot_be_mapped_is_refused(void)
+{
+	const bool mappable = false;
+
+	child_run(register_dmabuf, &mappable, NULL);
+}
+
+static void write_through_dmabuf(const void *arg)
 {
 	struct bl_nic_memory memory = { .len = LEN, .access = IBV_ACCESS_LOCAL_WRITE, .dmabuf_off = 4096 + 8 };
 	unsigned char there[16], want[16];
@@ -182,14 +206,21 @@ static void a_mapped_dmabuf_holds_the_gpu_s_bytes(void)
 	world_free(va);
 }
 
+static void a_mapped_dmabuf_holds_the_gpu_s_bytes(void)
+{
+	child_run(write_through_dmabuf, NULL, new_driver);
+}
+
 static const struct tap_test tests[] = {
+	/* these have worlds of their own, and the parent none yet */
+	{ "a_dmabuf_is_mapped_where_its_address_is_not_known", a_dmabuf_is_mapped_where_its_address_is_not_known },
+	{ "a_dmabuf_that_cannot_be_mapped_is_refused", a_dmabuf_that_cannot_be_mapped_is_refused },
+	{ "a_mapped_dmabuf_holds_the_gpu_s_bytes", a_mapped_dmabuf_holds_the_gpu_s_bytes },
 	{ "host_memory_is_reached_as_it_is", host_memory_is_reached_as_it_is },
 	{ "host_memory_that_is_not_there_is_refused", host_memory_that_is_not_there_is_refused },
 	{ "ranges_that_cannot_be_are_refused", ranges_that_cannot_be_are_refused },
 	{ "gpu_memory_is_reached_and_given_back", gpu_memory_is_reached_and_given_back },
 	{ "gpu_memory_that_cannot_be_pinned_is_refused", gpu_memory_that_cannot_be_pinned_is_refused },
-	{ "a_dmabuf_is_mapped_where_its_address_is_not_known", a_dmabuf_is_mapped_where_its_address_is_not_known },
-	{ "a_mapped_dmabuf_holds_the_gpu_s_bytes", a_mapped_dmabuf_holds_the_gpu_s_bytes },
 };
 
 TAP_MAIN(tests)
