@@ -129,6 +129,7 @@ int bl_net_service_remove_qp(doca_gpu_verbs_service_t service, struct doca_gpu_v
  * @cq_sq:	       completion queue of the send queue; NULL: there is none
  * @cq_rq:	       completion queue of the receive queue; NULL: there is none
  * @cq_collapsed:      1: @cq_sq is collapsed
+ * @cq_folded:	       1: it is, in host memory, and a CPU counts for the GPU: as struct bl_net_qp_hl_attr has it
  */
 struct bl_net_export_attr {
 	size_t sz;
@@ -138,6 +139,7 @@ struct bl_net_export_attr {
 	struct doca_verbs_cq *cq_sq;
 	struct doca_verbs_cq *cq_rq;
 	int cq_collapsed;
+	int cq_folded;
 };
 
 /**
@@ -158,12 +160,16 @@ doca_error_t bl_net_export_qp(struct doca_gpu *gpu, struct doca_verbs_qp *qp, co
  * @rq_nwqe: receive requests, up to 32768; rounded up to a power of two; 0: no receive queue
  * @rq_sges: data segments of each; 0: 1
  * @uc:	     1: unreliable connection
+ * @cq_folded: 1: all completions of the send queue go to one entry in host memory; whoever serves the queue pair, the
+ *	       library's own thread if nobody else does, counts them in the GPU's object, and kernels poll that alone
+ *	       (DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED_HOST). Every request must be signalled
  */
 struct bl_net_qp_hl_attr {
 	size_t sz;
 	uint32_t rq_nwqe;
 	uint32_t rq_sges;
 	int uc;
+	int cq_folded;
 };
 
 /**

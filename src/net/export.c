@@ -100,6 +100,13 @@ static void undo(struct bl_gpu_qp *qp)
 	free(qp);
 }
 
+static uint8_t type_of_cq(const struct bl_net_export_attr *attr)
+{
+	if (attr->cq_folded)
+		return DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED_HOST;
+	return attr->cq_collapsed ? DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED : DOCA_GPUNETIO_VERBS_CQ_64B;
+}
+
 static int fill(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr)
 {
 	int ret;
@@ -112,9 +119,9 @@ static int fill(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr)
 	if (!ret)
 		ret = bl_export_handler(qp, attr);
 	if (!ret && attr->cq_sq)
-		ret = bl_export_cq(qp, attr->cq_sq, attr->cq_collapsed, &qp->begin.cq_sq);
+		ret = bl_export_cq(qp, attr->cq_sq, type_of_cq(attr), &qp->begin.cq_sq);
 	if (!ret && attr->cq_rq)
-		ret = bl_export_cq(qp, attr->cq_rq, false, &qp->begin.cq_rq);
+		ret = bl_export_cq(qp, attr->cq_rq, DOCA_GPUNETIO_VERBS_CQ_64B, &qp->begin.cq_rq);
 	if (!ret)
 		ret = begin_service(qp);
 	return ret;

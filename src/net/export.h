@@ -61,6 +61,10 @@ struct bl_qp_array {
  * @rings:     times that a CPU rang
  * @word:      what is served: the word of @control, or the GPU's object's own index where only the record is written
  * @watched:   the NIC looks at the word itself
+ * @fold_cqe:  entry in host memory that all completions of the send queue go to, which a CPU counts; NULL: none does
+ * @fold_to:   where the GPU's object has the count, as the CPU reaches it; NULL: there is no object
+ * @folded:    the count
+ * @fold_failed: a request has failed, and nothing is counted any more
  * @service:   who serves, guarded by the lock of all services
  * @sq_on_host, @cq_on_host: where the rings are
  * @reason:    why the handler is what it is
@@ -83,6 +87,10 @@ struct bl_gpu_qp {
 	_Atomic(uint64_t) rings;
 	const uint64_t *_Atomic word;
 	bool watched;
+	const uint8_t *fold_cqe;
+	struct doca_gpu_dev_verbs_cq *_Atomic fold_to;
+	uint64_t folded;
+	_Atomic(bool) fold_failed;
 	struct bl_service *service;
 	bool sq_on_host;
 	bool cq_on_host;
@@ -114,7 +122,10 @@ int bl_unexport(struct doca_gpu_verbs_qp *pub);
 int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr);
 int bl_export_records(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr);
 int bl_export_handler(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr);
-int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, bool collapsed, struct doca_gpu_dev_verbs_cq *dev);
+int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, uint8_t type, struct doca_gpu_dev_verbs_cq *dev);
+
+/* Whether a CPU reads, or writes, the GPU's object. */
+bool bl_export_shared(const struct bl_gpu_qp *qp);
 
 /* Make the GPU's object what qp->begin says; it has one, and qp->lock is held. 0, -EIO. */
 int bl_export_write_dev(struct bl_gpu_qp *qp);

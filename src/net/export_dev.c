@@ -12,11 +12,16 @@
 
 #define DEV_SIZE sizeof(struct doca_gpu_dev_verbs_qp)
 
-/* Of these the CPU reads the producer index. */
+/* Of these a CPU reads the producer index. */
 static bool cpu_reads(const struct bl_gpu_qp *qp)
 {
 	return qp->pub.send_dbr_mode_ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED &&
 	       qp->begin.nic_handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY;
+}
+
+bool bl_export_shared(const struct bl_gpu_qp *qp)
+{
+	return cpu_reads(qp) || qp->fold_cqe;
 }
 
 static enum doca_gpu_mem_type memory_for(bool cpu)
@@ -46,6 +51,8 @@ static void publish(struct bl_gpu_qp *qp, const struct bl_gpu_block *block, size
 	qp->pub.qp_gpu = (struct doca_gpu_dev_verbs_qp *)(uintptr_t)(block->va + off);
 	if (block->cpu)
 		qp->pub.qp_gpu_h = (struct doca_gpu_dev_verbs_qp *)((char *)block->cpu + off);
+	if (qp->fold_cqe)
+		atomic_store_explicit(&qp->fold_to, &qp->pub.qp_gpu_h->cq_sq, memory_order_release);
 	if (!cpu_reads(qp))
 		return;
 	qp->pub.cpu_db = (uint64_t *)((char *)block->cpu + off + offsetof(struct doca_gpu_dev_verbs_qp, sq_wqe_pi));
@@ -55,13 +62,14 @@ static void publish(struct bl_gpu_qp *qp, const struct bl_gpu_block *block, size
 /* The GPU's object is going away; qp->lock is held. */
 static void withdraw(struct bl_gpu_qp *qp)
 {
+	/* who serves at this moment may use the object */
+	bl_proxy_hold(qp);
+	atomic_store(&qp->fold_to, NULL);
 	if (cpu_reads(qp)) {
-		/* who serves at this moment may read the word */
-		bl_proxy_hold(qp);
 		atomic_store(&qp->word, NULL);
-		bl_proxy_release(qp);
 		qp->pub.cpu_db = NULL;
 	}
+	bl_proxy_release(qp);
 	qp->pub.qp_gpu = NULL;
 	qp->pub.qp_gpu_h = NULL;
 }
@@ -71,7 +79,7 @@ static int make_one(struct bl_gpu_qp *qp)
 	struct bl_gpu_block *block;
 	int ret;
 
-	ret = bl_gpu_alloc(qp->gpu, DEV_SIZE, 0, memory_for(cpu_reads(qp)), &block);
+	ret = bl_gpu_alloc(qp->gpu, DEV_SIZE, 0, memory_for(bl_export_shared(qp)), &block);
 	if (ret)
 		return ret;
 	ret = write_block(qp->gpu, block, 0, &qp->begin, DEV_SIZE);
@@ -140,12 +148,12 @@ static void leave_all(struct doca_gpu_verbs_qp **qps, unsigned int nr)
 	}
 }
 
-static bool any_read(struct doca_gpu_verbs_qp **qps, unsigned int nr)
+static bool any_shared(struct doca_gpu_verbs_qp **qps, unsigned int nr)
 {
 	bool any = false;
 
 	for (unsigned int i = 0; i < nr && !any; i++)
-		any = qps[i] && cpu_reads(bl_gpu_qp_of(qps[i]));
+		any = qps[i] && bl_export_shared(bl_gpu_qp_of(qps[i]));
 	return any;
 }
 
@@ -177,7 +185,7 @@ int bl_qp_array_new(struct doca_gpu *gpu, struct doca_gpu_verbs_qp **qps, unsign
 		return fail(ENOMEM, "out of memory");
 	array->gpu = gpu;
 	array->nr = nr;
-	ret = bl_gpu_alloc(gpu, nr * DEV_SIZE, BL_GPU_PAGE_SIZE, memory_for(any_read(qps, nr)), &array->block);
+	ret = bl_gpu_alloc(gpu, nr * DEV_SIZE, BL_GPU_PAGE_SIZE, memory_for(any_shared(qps, nr)), &array->block);
 	if (ret)
 		goto free_array;
 	ret = write_array(array, qps);

@@ -168,7 +168,17 @@ int bl_export_handler(struct bl_gpu_qp *qp, const struct bl_net_export_attr *att
 	return choose_gpu(qp, attr->nic_handler);
 }
 
-int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, bool collapsed, struct doca_gpu_dev_verbs_cq *dev)
+/* A CPU counts the completions: it must reach the entry, as it is and not through a mapping that is slow to read. */
+static int fold(struct bl_gpu_qp *qp, const void *ring)
+{
+	if (!qp->cq_on_host)
+		return fail(EINVAL, "completions that a CPU counts must go to host memory");
+	qp->fold_cqe = ring;
+	qp->pub.cpu_proxy = true;
+	return 0;
+}
+
+int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, uint8_t type, struct doca_gpu_dev_verbs_cq *dev)
 {
 	uint32_t *ci = NULL, *arm = NULL, nr = 0;
 	uint64_t *uar = NULL, va, ci_va = 0;
@@ -195,9 +205,9 @@ int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, bool collapsed,
 		.dbrec = at32(ci_va),
 		.cqe_mask = nr - 1,
 		.cqe_size = size,
-		.cq_type = collapsed,
+		.cq_type = type,
 		.mem_type = qp->cq_on_host ? DOCA_GPUNETIO_VERBS_MEM_TYPE_HOST : DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU,
 		.timeout_ms = (uint32_t)bl_net_env_number("BARLANE_NET_TIMEOUT_MS", 0, UINT32_MAX, TIMEOUT_MS),
 	};
-	return 0;
+	return type == DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED_HOST ? fold(qp, ring) : 0;
 }

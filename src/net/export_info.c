@@ -123,7 +123,10 @@ int bl_net_qp_stop(struct doca_gpu_verbs_qp *qp, uint32_t stop)
 
 static enum bl_net_ringer ringer_of(struct bl_gpu_qp *qp)
 {
-	if (!qp->pub.cpu_proxy)
+	bool emulated = qp->pub.send_dbr_mode_ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED;
+
+	/* a CPU may be there for the completions only */
+	if (qp->begin.nic_handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY && !emulated)
 		return BL_NET_RINGER_GPU;
 	return qp->watched ? BL_NET_RINGER_NIC : bl_served_by(qp);
 }

@@ -116,6 +116,8 @@ static int reset_all(struct bl_gpu_qp *qp)
 	if (ret)
 		return ret;
 	__atomic_store_n(&qp->control->word, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&qp->folded, 0, __ATOMIC_RELAXED);
+	atomic_store(&qp->fold_failed, false);
 	ret = bl_export_write_dev(qp);
 	__atomic_store_n(&qp->pub.sq_wqe_pi_last, 0, __ATOMIC_RELAXED);
 	return ret;

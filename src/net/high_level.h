@@ -44,6 +44,7 @@ struct bl_hl {
  * @rq_nr:	 receive requests, power of two; 0: no receive queue
  * @rq_sges:	 their segments, power of two
  * @uc:		 unreliable connection
+ * @folded:	 a CPU counts the completions of the send queue
  * @core_direct: it may wait for completions of others
  * @uar:	 doorbell page to use, NULL: one of its own
  * @cpu:	 the NIC is a CPU
@@ -60,6 +61,7 @@ struct bl_hl_want {
 	uint32_t rq_nr;
 	uint32_t rq_sges;
 	bool uc;
+	bool folded;
 	bool core_direct;
 	struct doca_verbs_uar *uar;
 	bool cpu;
@@ -94,13 +96,14 @@ void bl_hl_queue_drop(struct doca_gpu *gpu, struct bl_hl_queue *queue);
  * @want: what the queue pair is
  * @nr:	  entries
  * @collapsed: all go to one
+ * @type: kind of memory of the ring
  * @ring, @dbr: receive the memory
  * @cq_p: receives the queue
  *
  * On an error the memory made so far is left to bl_hl_drop().
  */
-doca_error_t bl_hl_cq_make(const struct bl_hl_want *want, uint32_t nr, bool collapsed, struct bl_hl_queue *ring,
-			   struct bl_hl_queue *dbr, struct doca_verbs_cq **cq_p);
+doca_error_t bl_hl_cq_make(const struct bl_hl_want *want, uint32_t nr, bool collapsed, enum doca_gpu_mem_type type,
+			   struct bl_hl_queue *ring, struct bl_hl_queue *dbr, struct doca_verbs_cq **cq_p);
 
 /* The queue pair itself, on memory and completion queues that are there; then exported. */
 doca_error_t bl_hl_qp_make(const struct bl_hl_want *want, struct bl_hl *hl);

@@ -7,11 +7,6 @@
 #include "net/high_level.h"
 #include "net/log.h"
 
-static bool emulated(const struct doca_gpu_verbs_qp *qp)
-{
-	return qp->send_dbr_mode_ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED;
-}
-
 /* Use the exported queue pairs of a list. On an error none is used. */
 static int use_all(struct doca_gpu_verbs_qp_hl **list, uint32_t nr, struct doca_gpu_verbs_qp **qps)
 {
@@ -24,8 +19,8 @@ static int use_all(struct doca_gpu_verbs_qp_hl **list, uint32_t nr, struct doca_
 		ret = bl_object_get(BL_GPU_QP, qps[i], &object);
 		if (ret)
 			break;
-		if (emulated(qps[i]))
-			ret = fail(EOPNOTSUPP, "queue pair %u: the CPU reads its object, and would read the wrong one", i);
+		if (bl_export_shared(bl_gpu_qp_of(qps[i])))
+			ret = fail(EOPNOTSUPP, "queue pair %u: a CPU uses its object, and would use the wrong one", i);
 		else if (qps[i]->gpu_dev != qps[0]->gpu_dev)
 			ret = fail(EINVAL, "queue pair %u is of another GPU than the first", i);
 	}

@@ -112,6 +112,7 @@ static doca_error_t export(const struct bl_hl_want *want, struct bl_hl *hl)
 		.cq_sq = hl->pub->cq_sq,
 		.cq_rq = hl->cq_rq,
 		.cq_collapsed = want->collapsed,
+		.cq_folded = want->folded,
 	};
 	struct bl_gpu_qp *qp;
 	int ret;
@@ -147,6 +148,7 @@ static void publish(const struct bl_hl_want *want, struct bl_hl *hl)
 
 doca_error_t bl_hl_make(struct bl_hl_want *want, struct bl_hl *hl)
 {
+	enum doca_gpu_mem_type gpu_ring = want->cpu ? DOCA_GPU_MEM_TYPE_GPU_CPU : DOCA_GPU_MEM_TYPE_GPU;
 	doca_error_t err = DOCA_SUCCESS;
 
 	hl->pub->gpu_dev = want->gpu;
@@ -158,9 +160,10 @@ doca_error_t bl_hl_make(struct bl_hl_want *want, struct bl_hl *hl)
 	if (!err)
 		err = resolve(want, hl);
 	if (!err)
-		err = bl_hl_cq_make(want, want->sq_nr, want->collapsed, &hl->cq_ring, &hl->cq_dbr, &hl->pub->cq_sq);
+		err = bl_hl_cq_make(want, want->sq_nr, want->collapsed, want->folded ? DOCA_GPU_MEM_TYPE_CPU_GPU : gpu_ring,
+				    &hl->cq_ring, &hl->cq_dbr, &hl->pub->cq_sq);
 	if (!err && want->rq_nr)
-		err = bl_hl_cq_make(want, want->rq_nr, false, &hl->rcq_ring, &hl->rcq_dbr, &hl->cq_rq);
+		err = bl_hl_cq_make(want, want->rq_nr, false, gpu_ring, &hl->rcq_ring, &hl->rcq_dbr, &hl->cq_rq);
 	if (!err)
 		err = make_queues(want, hl);
 	if (!err)

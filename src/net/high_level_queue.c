@@ -124,13 +124,12 @@ static doca_error_t create(const struct bl_hl_want *want, uint32_t nr, bool coll
 	return err;
 }
 
-doca_error_t bl_hl_cq_make(const struct bl_hl_want *want, uint32_t nr, bool collapsed, struct bl_hl_queue *ring,
-			   struct bl_hl_queue *dbr, struct doca_verbs_cq **cq_p)
+doca_error_t bl_hl_cq_make(const struct bl_hl_want *want, uint32_t nr, bool collapsed, enum doca_gpu_mem_type type,
+			   struct bl_hl_queue *ring, struct bl_hl_queue *dbr, struct doca_verbs_cq **cq_p)
 {
 	doca_error_t err;
 
-	err = bl_hl_queue_make(want, (size_t)nr * BL_CQE_SIZE,
-			       want->cpu ? DOCA_GPU_MEM_TYPE_GPU_CPU : DOCA_GPU_MEM_TYPE_GPU, ring);
+	err = bl_hl_queue_make(want, (size_t)nr * BL_CQE_SIZE, type, ring);
 	if (!err)
 		err = init_ring(want, ring->block, nr);
 	if (!err)

@@ -7,6 +7,7 @@
 
 #include "copy/fence.h"
 #include "net/export.h"
+#include "net/fold.h"
 #include "net/log.h"
 
 /* A NIC that is a thread may be asleep. The queue pair is in use as long as it is exported: no need to look it up. */
@@ -38,25 +39,48 @@ static uint64_t served(const struct bl_gpu_qp *qp)
 	return __atomic_load_n(&qp->pub.sq_wqe_pi_last, __ATOMIC_RELAXED);
 }
 
-bool bl_proxy_serve(struct bl_gpu_qp *qp)
+/* Others are kept from serving. */
+static bool serve_word(struct bl_gpu_qp *qp)
 {
 	const uint64_t *word = atomic_load_explicit(&qp->word, memory_order_acquire);
-	bool moved;
 	uint64_t pi;
 
-	if (!word || __atomic_load_n(word, __ATOMIC_RELAXED) == served(qp))
+	if (!word)
+		return false;
+	/* pairs with the GPU's system-scope release: the WQEs before the count of them */
+	pi = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	if (pi == served(qp))
+		return false;
+	if (!qp->watched)
+		ring(qp, pi);
+	__atomic_store_n(&qp->pub.sq_wqe_pi_last, pi, __ATOMIC_RELAXED);
+	return true;
+}
+
+/*
+ * Cheap: most of the time there is none. A word of the GPU's object may go away with it, and is looked at by who keeps
+ * others from serving only; that of the control page stays as long as the queue pair.
+ */
+static bool news(const struct bl_gpu_qp *qp)
+{
+	const uint64_t *word = atomic_load_explicit(&qp->word, memory_order_acquire);
+
+	if (word && (word != &qp->control->word || __atomic_load_n(word, __ATOMIC_RELAXED) != served(qp)))
+		return true;
+	return bl_fold_news(qp);
+}
+
+bool bl_proxy_serve(struct bl_gpu_qp *qp)
+{
+	bool moved;
+
+	if (!news(qp))
 		return false;
 	/* what the one before has written is seen: two must not ring for the same count, nor in the wrong order */
 	if (atomic_exchange_explicit(&qp->busy, true, memory_order_acquire))
 		return false;
-	/* pairs with the GPU's system-scope release: the WQEs before the count of them */
-	pi = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-	moved = pi != served(qp);
-	if (moved) {
-		if (!qp->watched)
-			ring(qp, pi);
-		__atomic_store_n(&qp->pub.sq_wqe_pi_last, pi, __ATOMIC_RELAXED);
-	}
+	moved = serve_word(qp);
+	moved |= bl_fold_serve(qp);
 	atomic_store_explicit(&qp->busy, false, memory_order_release);
 	return moved;
 }

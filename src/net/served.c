@@ -28,6 +28,12 @@ static bool own_wanted(void)
 	return bl_net_env_number("BARLANE_NET_SERVICE", 0, 1, 1);
 }
 
+/* A NIC that looks at the word itself counts no completions. */
+static bool needs_thread(const struct bl_gpu_qp *qp)
+{
+	return !qp->watched || qp->fold_cqe;
+}
+
 /* The lock is held. */
 static int own_add(struct bl_gpu_qp *qp)
 {
@@ -69,7 +75,7 @@ int bl_served_begin(struct bl_gpu_qp *qp)
 {
 	int ret = 0;
 
-	if (qp->watched || !own_wanted())
+	if (!needs_thread(qp) || !own_wanted())
 		return 0;
 	pthread_mutex_lock(&own.lock);
 	ret = own_add(qp);
@@ -120,7 +126,7 @@ static int move_to(struct bl_service *service, struct bl_gpu_qp *qp)
 static void give_back(struct bl_gpu_qp *qp)
 {
 	leave(qp);
-	if (!qp->watched && own_wanted() && own_add(qp))
+	if (needs_thread(qp) && own_wanted() && own_add(qp))
 		log_warn("qp %p: nobody serves it any more", (void *)qp);
 }
 

@@ -45,9 +45,11 @@ static void drop(void)
 	world_check_rules();
 }
 
+static int folded;
+
 static struct doca_gpu_verbs_qp_hl *new_qp(enum doca_gpu_dev_verbs_nic_handler handler, uint32_t rq, int uc)
 {
-	struct bl_net_qp_hl_attr more = { .sz = sizeof(more), .rq_nwqe = rq, .uc = uc };
+	struct bl_net_qp_hl_attr more = { .sz = sizeof(more), .rq_nwqe = rq, .uc = uc, .cq_folded = folded };
 	struct doca_gpu_verbs_qp_init_attr_hl attr = {
 		.gpu_dev = gpu, .ibpd = pd, .sq_nwqe = 16, .nic_handler = handler,
 	};
@@ -296,6 +298,71 @@ static void an_unreliable_connection_sends_into_a_receive_queue(void)
 	drop();
 }
 
+/* The count that kernels look at, in the GPU's object. */
+static bool count_becomes(struct doca_gpu_dev_verbs_qp *dev, uint64_t count)
+{
+	struct doca_gpu_dev_verbs_qp now;
+
+	for (int i = 0; i < 20000; i++) {
+		check_eq(bl_gpu_read(gpu, &now, (uintptr_t)dev, sizeof(now)), 0);
+		if (now.cq_sq.cqe_ci >= count)
+			return now.cq_sq.cqe_ci == count;
+		usleep(500);
+	}
+	return false;
+}
+
+/* The NIC needs nobody to ring, but somebody counts. */
+static void completions_are_counted_by_the_library_for_the_gpu(void)
+{
+	struct bl_net_qp_path path = { .sz = sizeof(path) };
+	struct doca_gpu_dev_verbs_qp *dev, now;
+	struct doca_gpu_verbs_qp_hl *a, *b;
+	unsigned char host[64], target[64];
+	struct ibv_mr *from, *to;
+	struct wqe wqe;
+
+	make();
+	folded = 1;
+	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
+	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	folded = 0;
+	check_eq(bl_net_qp_path(a->qp_gverbs, &path), 0);
+	check_eq(path.handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB);
+	check_eq(path.ringer, BL_NET_RINGER_GPU);
+	check_eq(path.cq_on_host, 1);
+	check_eq(a->qp_gverbs->qp_cpu->cq_sq.cq_type, DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED_HOST);
+	check_eq(doca_gpu_verbs_qp_flat_list_create_hl(&a, 1, &dev), DOCA_ERROR_NOT_SUPPORTED);
+	check_eq(doca_gpu_verbs_get_qp_dev(a->qp_gverbs, &dev), DOCA_SUCCESS);
+	connect_both(a, b, 0);
+	from = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
+	to = bl_net_reg_mr(pd, target, sizeof(target), ACCESS);
+	check(from && to);
+	for (uint64_t i = 0; i < 40; i++) {
+		memset(host, (int)i + 1, sizeof(host));
+		wqe = write_wqe(a, i, (uintptr_t)host, from->lkey, (uintptr_t)target, to->rkey, sizeof(host));
+		post(a, i, &wqe);
+		check(count_becomes(dev, i + 1));
+		check(!memcmp(host, target, sizeof(host)));
+	}
+	wqe = write_wqe(a, 40, (uintptr_t)host, from->lkey, (uintptr_t)target, to->rkey ^ 0x5500, sizeof(host));
+	post(a, 40, &wqe);
+	for (int i = 0; i < 20000; i++) {
+		check_eq(bl_gpu_read(gpu, &now, (uintptr_t)dev, sizeof(now)), 0);
+		if (now.cq_sq.error)
+			break;
+		usleep(500);
+	}
+	check_eq(now.cq_sq.error & 0xff, 0x13);
+	check_eq(now.cq_sq.error_wqe, 40);
+	check_eq(now.cq_sq.cqe_ci, 40);
+	check_eq(bl_net_dereg_mr(from), 0);
+	check_eq(bl_net_dereg_mr(to), 0);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
+	drop();
+}
+
 static void a_peer_that_is_not_there_is_an_error(void)
 {
 	struct doca_gpu_verbs_qp_hl *a;
@@ -322,6 +389,7 @@ static const struct tap_test tests[] = {
 	T(a_wrong_key_is_an_error_with_its_cause),
 	T(after_a_reset_it_works_again),
 	T(an_unreliable_connection_sends_into_a_receive_queue),
+	T(completions_are_counted_by_the_library_for_the_gpu),
 	T(a_peer_that_is_not_there_is_an_error),
 };
 

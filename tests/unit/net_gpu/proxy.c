@@ -9,6 +9,7 @@
 #include "net/cpus.h"
 #include "net/cqe.h"
 #include "net/export.h"
+#include "net/fold.h"
 #include "net/proxy.h"
 #include "tap.h"
 
@@ -28,7 +29,7 @@ static struct doca_verbs_qp verbs = { .context = &context };
 /* A queue pair whose NIC is some memory. */
 struct fake {
 	struct bl_gpu_qp qp;
-	uint64_t word;
+	struct bl_control control;
 	uint64_t doorbell;
 	uint32_t records[2];
 };
@@ -36,15 +37,16 @@ struct fake {
 static void fake_init(struct fake *fake, uint64_t start)
 {
 	memset(fake, 0, sizeof(*fake));
-	fake->word = start;
+	fake->control.word = start;
 	fake->qp.pub.sq_wqe_pi_last = start;
-	fake->qp.pub.cpu_db = &fake->word;
+	fake->qp.pub.cpu_db = &fake->control.word;
+	fake->qp.control = &fake->control;
 	fake->qp.pub.cpu_proxy = true;
 	fake->qp.pub.sq_db = &fake->doorbell;
 	fake->qp.pub.sq_num_shift8_be = htobe32(QPN << 8);
 	fake->qp.dbrec = fake->records;
 	fake->qp.verbs = &verbs;
-	atomic_store(&fake->qp.word, &fake->word);
+	atomic_store(&fake->qp.word, &fake->control.word);
 }
 
 static uint32_t doorbell_word(const struct fake *fake, int which)
@@ -74,13 +76,13 @@ static void wraps_of_16_24_32_and_64_bits_are_none(void)
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
 		fake_init(&fake, starts[i]);
 		for (int step = 1; step <= 4; step++) {
-			fake.word++;
+			fake.control.word++;
 			check_eq(doca_gpu_verbs_cpu_proxy_progress(&fake.qp.pub, &moved), DOCA_SUCCESS);
 			check(moved);
-			check_eq(be32toh(fake.records[1]), fake.word & 0xffff);
-			check_eq(doorbell_word(&fake, 0), (fake.word & 0xffff) << 8);
+			check_eq(be32toh(fake.records[1]), fake.control.word & 0xffff);
+			check_eq(doorbell_word(&fake, 0), (fake.control.word & 0xffff) << 8);
 			check_eq(doorbell_word(&fake, 1), QPN << 8);
-			check_eq(fake.qp.pub.sq_wqe_pi_last, fake.word);
+			check_eq(fake.qp.pub.sq_wqe_pi_last, fake.control.word);
 		}
 		check_eq(fake.records[0], 0);
 	}
@@ -93,7 +95,7 @@ static void the_word_is_taken_as_64_bits(void)
 	bool moved = false;
 
 	fake_init(&fake, 5);
-	fake.word += 1ULL << 32;
+	fake.control.word += 1ULL << 32;
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(&fake.qp.pub, &moved), DOCA_SUCCESS);
 	check(moved);
 }
@@ -117,7 +119,7 @@ static void news_are_rung_once(void)
 	bool moved;
 
 	fake_init(&fake, 0);
-	fake.word = 3;
+	fake.control.word = 3;
 	atomic_store(&kicks, 0);
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(&fake.qp.pub, &moved), DOCA_SUCCESS);
 	fake.doorbell = 0;
@@ -135,7 +137,7 @@ static void without_record_only_the_doorbell_is_rung(void)
 	fake_init(&fake, 0);
 	fake.qp.pub.send_dbr_mode_ext = DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_HW;
 	fake.qp.dbrec = NULL;
-	fake.word = 9;
+	fake.control.word = 9;
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(&fake.qp.pub, NULL), DOCA_SUCCESS);
 	check_eq(doorbell_word(&fake, 0), 9 << 8);
 }
@@ -147,7 +149,7 @@ static void a_word_that_the_nic_watches_is_rung_by_nobody(void)
 
 	fake_init(&fake, 0);
 	fake.qp.watched = true;
-	fake.word = 9;
+	fake.control.word = 9;
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(&fake.qp.pub, &moved), DOCA_SUCCESS);
 	check(moved);
 	check_eq(fake.doorbell, 0);
@@ -163,7 +165,7 @@ static void progress_without_proxy_is_refused(void)
 
 	fake_init(&fake, 0);
 	fake.qp.pub.cpu_proxy = false;
-	fake.word = 1;
+	fake.control.word = 1;
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(&fake.qp.pub, &moved), DOCA_ERROR_NOT_SUPPORTED);
 	check(moved);
 	check_eq(fake.doorbell, 0);
@@ -175,7 +177,7 @@ static void while_it_is_held_nobody_serves(void)
 	struct fake fake;
 
 	fake_init(&fake, 0);
-	fake.word = 1;
+	fake.control.word = 1;
 	bl_proxy_hold(&fake.qp);
 	check(!bl_proxy_serve(&fake.qp));
 	check_eq(fake.doorbell, 0);
@@ -212,7 +214,7 @@ static void servers_beside_each_other_never_ring_backwards(void)
 	for (uint64_t pi = 1; pi <= COUNT; pi++) {
 		uint32_t record;
 
-		__atomic_store_n(&fake.word, pi, __ATOMIC_RELEASE);
+		__atomic_store_n(&fake.control.word, pi, __ATOMIC_RELEASE);
 		record = be32toh(__atomic_load_n(&fake.records[1], __ATOMIC_RELAXED));
 		if (record < last || record > pi)
 			break;
@@ -221,7 +223,7 @@ static void servers_beside_each_other_never_ring_backwards(void)
 	atomic_store(&done, true);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	check_eq(fake.word, COUNT);
+	check_eq(fake.control.word, COUNT);
 	check_eq(be32toh(fake.records[1]), COUNT);
 	check_eq(doorbell_word(&fake, 0), COUNT << 8);
 }
@@ -316,6 +318,66 @@ static void an_empty_ring_is_invalid_and_of_the_other_round(void)
 	check_eq(bl_cqe_ring_position(ring, 4, 0), 0);
 }
 
+/* Bytes 60 to 63 of a completion. */
+static uint32_t last_bytes(uint32_t counter, uint32_t opcode)
+{
+	return htobe32(counter << 16 | opcode << 4);
+}
+
+static void counting_goes_on_over_wraps_of_the_16_bit_counter(void)
+{
+	static const uint64_t starts[] = { 0, 5, 0xffff, 0x10000, 0xfffff000, 0xffffffffffULL };
+	uint64_t next = 77;
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		for (uint64_t ahead = 1; ahead <= 32768; ahead += ahead < 4 ? 1 : 4093) {
+			uint64_t sum = starts[i] + ahead;
+
+			check_eq(bl_fold_count(starts[i], last_bytes((sum - 1) & 0xffff, 0), &next), BL_FOLD_DONE);
+			check_eq(next, sum);
+		}
+	}
+	check_eq(bl_fold_count(9, last_bytes(8, 0), &next), BL_FOLD_NONE);
+	check_eq(bl_fold_count(9, last_bytes(0xffff, 15), &next), BL_FOLD_NONE);
+	/* all but the one that failed */
+	check_eq(bl_fold_count(9, last_bytes(12, 13), &next), BL_FOLD_FAILED);
+	check_eq(next, 12);
+	check_eq(bl_fold_count(0x1fffe, last_bytes(1, 14), &next), BL_FOLD_FAILED);
+	check_eq(next, 0x20001);
+}
+
+static void a_cpu_counts_for_the_gpu_until_a_request_fails(void)
+{
+	static struct doca_gpu_dev_verbs_cq to;
+	uint32_t cqe[16];
+	struct doca_gpu gpu = { .need_mcst = true };
+	struct fake fake;
+
+	fake_init(&fake, 0);
+	memset(&to, 0, sizeof(to));
+	memset(cqe, 0xff, sizeof(cqe));
+	fake.qp.gpu = &gpu;
+	fake.qp.fold_cqe = (const uint8_t *)cqe;
+	check(!bl_proxy_serve(&fake.qp));
+	cqe[15] = last_bytes(6, 0);
+	/* no object yet */
+	check(!bl_proxy_serve(&fake.qp));
+	atomic_store(&fake.qp.fold_to, &to);
+	check(bl_proxy_serve(&fake.qp));
+	check_eq(to.cqe_ci, 7);
+	check(!bl_proxy_serve(&fake.qp));
+	check_eq(fake.doorbell, 0);
+	cqe[13] = htobe32(0x8115);
+	cqe[15] = last_bytes(9, 13);
+	check(bl_proxy_serve(&fake.qp));
+	check_eq(to.cqe_ci, 9);
+	check_eq(to.error, DOCA_GPUNETIO_VERBS_ERROR_SET | 0x8115);
+	check_eq(to.error_wqe, 9);
+	cqe[15] = last_bytes(20, 0);
+	check(!bl_proxy_serve(&fake.qp));
+	check_eq(to.cqe_ci, 9);
+}
+
 static const struct tap_test tests[] = {
 	{ "the_doorbell_has_index_and_number", the_doorbell_has_index_and_number },
 	{ "wraps_of_16_24_32_and_64_bits_are_none", wraps_of_16_24_32_and_64_bits_are_none },
@@ -332,6 +394,8 @@ static const struct tap_test tests[] = {
 	{ "lists_of_cpus_are_read", lists_of_cpus_are_read },
 	{ "what_is_no_list_of_cpus_is_refused", what_is_no_list_of_cpus_is_refused },
 	{ "the_position_in_a_ring_is_found_from_its_owner_bits", the_position_in_a_ring_is_found_from_its_owner_bits },
+	{ "counting_goes_on_over_wraps_of_the_16_bit_counter", counting_goes_on_over_wraps_of_the_16_bit_counter },
+	{ "a_cpu_counts_for_the_gpu_until_a_request_fails", a_cpu_counts_for_the_gpu_until_a_request_fails },
 	{ "an_empty_ring_is_invalid_and_of_the_other_round", an_empty_ring_is_invalid_and_of_the_other_round },
 };
 
