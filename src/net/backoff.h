@@ -28,6 +28,8 @@ struct bl_backoff {
  * @backoff: state
  * @worked:  there was work: everything begins anew
  * @us_p:    receives the microseconds of a sleep, each twice the one before up to the longest
+ *
+ * Return: what to do.
  */
 enum bl_backoff_step bl_backoff_next(struct bl_backoff *backoff, bool worked, uint32_t *us_p);
 

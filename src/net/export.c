@@ -165,6 +165,21 @@ int bl_export(struct doca_gpu *gpu, struct doca_verbs_qp *verbs, const struct bl
 	return 0;
 }
 
+/* The queue pair is of that GPU, as far as it is one. */
+static int check_gpu(struct doca_gpu *gpu, struct doca_gpu_verbs_qp *pub)
+{
+	struct bl_object *object;
+	int ret;
+
+	ret = bl_object_get(BL_GPU_QP, pub, &object);
+	if (ret)
+		return ret;
+	if (pub->gpu_dev != gpu)
+		ret = fail(EINVAL, "qp %p is exported to another GPU", (void *)pub);
+	bl_object_put(object);
+	return ret;
+}
+
 int bl_unexport(struct doca_gpu_verbs_qp *pub)
 {
 	struct bl_object *object;
@@ -218,7 +233,9 @@ doca_error_t doca_gpu_verbs_unexport_qp(struct doca_gpu *gpu_dev, struct doca_gp
 	ret = bl_gpu_get(gpu_dev);
 	if (ret)
 		return bl_net_doca(ret);
-	ret = bl_unexport(gverbs_qp);
+	ret = check_gpu(gpu_dev, gverbs_qp);
+	if (!ret)
+		ret = bl_unexport(gverbs_qp);
 	bl_gpu_put(gpu_dev);
 	return bl_net_doca(ret);
 }

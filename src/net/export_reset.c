@@ -10,7 +10,7 @@
 #include "net/log.h"
 #include "net/proxy.h"
 
-/* What a CPU sees of memory that the GPU has at @va, if it is host memory; NULL for GPU memory, which CUDA fills faster. */
+/* What a CPU sees of memory that the GPU has at @va, if it is host memory; GPU memory is CUDA's to fill: NULL. */
 static void *host_view(struct bl_gpu_qp *qp, uint64_t va, bool on_host)
 {
 	return on_host ? bl_gpu_block_cpu(qp->gpu, va) : NULL;

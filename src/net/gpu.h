@@ -175,7 +175,7 @@ int bl_gpu_write(struct doca_gpu *gpu, uint64_t va, const void *src, size_t len)
 int bl_gpu_read(struct doca_gpu *gpu, void *dst, uint64_t va, size_t len);
 int bl_gpu_fill(struct doca_gpu *gpu, uint64_t va, unsigned char value, size_t len);
 
-/* The same for memory that may be the host's: what the GPU sees at @va, the CPU writes through @cpu if that is not NULL. */
+/* The same for memory that may be the host's: the CPU fills what it sees at @cpu, if that is not NULL. */
 int bl_gpu_fill_any(struct doca_gpu *gpu, uint64_t va, void *cpu, unsigned char value, size_t len);
 
 /* dma-buf of whole pages. 0, -EINVAL, -EOPNOTSUPP. */

@@ -154,14 +154,18 @@ doca_error_t bl_net_create_qp_hl(struct doca_gpu_verbs_qp_init_attr_hl *qp_init_
 doca_error_t doca_gpu_verbs_destroy_qp_hl(struct doca_gpu_verbs_qp_hl *qp)
 {
 	struct bl_object *object;
+	doca_error_t err;
 	int ret;
 
 	ret = bl_object_take(BL_GPU_QP_HL, qp, false, &object);
 	if (ret)
 		return bl_net_doca(ret);
-	bl_hl_drop(&hl_of(object)->hl);
-	free(hl_of(object));
-	return DOCA_SUCCESS;
+	err = bl_hl_drop(&hl_of(object)->hl);
+	if (err)
+		bl_object_untake(object);
+	else
+		free(hl_of(object));
+	return err;
 }
 
 /* The companion has the doorbell page of the main one, and outlives it no more than the page does. */
@@ -214,13 +218,18 @@ free_group:
 doca_error_t doca_gpu_verbs_destroy_qp_group_hl(struct doca_gpu_verbs_qp_group_hl *qpg)
 {
 	struct bl_object *object;
+	doca_error_t err;
 	int ret;
 
 	ret = bl_object_take(BL_GPU_GROUP_HL, qpg, false, &object);
 	if (ret)
 		return bl_net_doca(ret);
-	bl_hl_drop(&group_of(object)->companion);
-	bl_hl_drop(&group_of(object)->main);
-	free(group_of(object));
-	return DOCA_SUCCESS;
+	err = bl_hl_drop(&group_of(object)->companion);
+	if (!err)
+		err = bl_hl_drop(&group_of(object)->main);
+	if (err)
+		bl_object_untake(object);
+	else
+		free(group_of(object));
+	return err;
 }

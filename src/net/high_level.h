@@ -77,8 +77,8 @@ struct bl_hl_want {
  */
 doca_error_t bl_hl_make(struct bl_hl_want *want, struct bl_hl *hl);
 
-/* Give all parts back. */
-void bl_hl_drop(struct bl_hl *hl);
+/* Give all parts back; on an error those that somebody else uses are left, and the caller may come again. */
+doca_error_t bl_hl_drop(struct bl_hl *hl);
 
 /**
  * bl_hl_queue_make() - Memory for a queue
@@ -89,7 +89,7 @@ void bl_hl_drop(struct bl_hl *hl);
  */
 doca_error_t bl_hl_queue_make(const struct bl_hl_want *want, size_t len, enum doca_gpu_mem_type type,
 			      struct bl_hl_queue *queue);
-void bl_hl_queue_drop(struct doca_gpu *gpu, struct bl_hl_queue *queue);
+doca_error_t bl_hl_queue_drop(struct doca_gpu *gpu, struct bl_hl_queue *queue);
 
 /**
  * bl_hl_cq_make() - A completion queue with its memory

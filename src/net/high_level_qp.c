@@ -178,27 +178,53 @@ doca_error_t bl_hl_make(struct bl_hl_want *want, struct bl_hl *hl)
 	return DOCA_SUCCESS;
 }
 
-void bl_hl_drop(struct bl_hl *hl)
+/* What somebody else still uses is left, with the memory that it lies in: the caller may come again. */
+static doca_error_t drop_cq(struct doca_gpu *gpu, struct doca_verbs_cq **cq_p, struct bl_hl_queue *dbr,
+			    struct bl_hl_queue *ring)
+{
+	doca_error_t err = *cq_p ? doca_verbs_cq_destroy(*cq_p) : DOCA_SUCCESS;
+
+	if (err)
+		return err;
+	*cq_p = NULL;
+	err = bl_hl_queue_drop(gpu, dbr);
+	return err ? err : bl_hl_queue_drop(gpu, ring);
+}
+
+static doca_error_t drop_qp(struct bl_hl *hl)
 {
 	struct doca_gpu_verbs_qp_hl *pub = hl->pub;
-	struct doca_gpu *gpu = pub->gpu_dev;
+	doca_error_t err = pub->qp_gverbs ? bl_net_doca(bl_unexport(pub->qp_gverbs)) : DOCA_SUCCESS;
 
-	if (pub->qp_gverbs)
-		bl_unexport(pub->qp_gverbs);
+	if (err)
+		return err;
+	pub->qp_gverbs = NULL;
 	if (pub->qp)
-		doca_verbs_qp_destroy(pub->qp);
-	bl_hl_queue_drop(gpu, &hl->qp_dbr);
-	bl_hl_queue_drop(gpu, &hl->qp_ring);
-	if (hl->cq_rq)
-		doca_verbs_cq_destroy(hl->cq_rq);
-	bl_hl_queue_drop(gpu, &hl->rcq_dbr);
-	bl_hl_queue_drop(gpu, &hl->rcq_ring);
-	if (pub->cq_sq)
-		doca_verbs_cq_destroy(pub->cq_sq);
-	bl_hl_queue_drop(gpu, &hl->cq_dbr);
-	bl_hl_queue_drop(gpu, &hl->cq_ring);
+		err = doca_verbs_qp_destroy(pub->qp);
+	if (err)
+		return err;
+	pub->qp = NULL;
+	err = bl_hl_queue_drop(pub->gpu_dev, &hl->qp_dbr);
+	return err ? err : bl_hl_queue_drop(pub->gpu_dev, &hl->qp_ring);
+}
+
+doca_error_t bl_hl_drop(struct bl_hl *hl)
+{
+	struct doca_gpu_verbs_qp_hl *pub = hl->pub;
+	doca_error_t err;
+
+	err = drop_qp(hl);
+	if (!err)
+		err = drop_cq(pub->gpu_dev, &hl->cq_rq, &hl->rcq_dbr, &hl->rcq_ring);
+	if (!err)
+		err = drop_cq(pub->gpu_dev, &pub->cq_sq, &hl->cq_dbr, &hl->cq_ring);
+	if (err)
+		return err;
 	bl_gpu_uar_put(hl->probe);
+	hl->probe = NULL;
 	if (hl->uar)
-		doca_verbs_uar_destroy(hl->uar);
-	*pub = (struct doca_gpu_verbs_qp_hl){ 0 };
+		err = doca_verbs_uar_destroy(hl->uar);
+	if (!err)
+		hl->uar = NULL;
+	return err;
 }

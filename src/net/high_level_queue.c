@@ -63,12 +63,17 @@ doca_error_t bl_hl_queue_make(const struct bl_hl_want *want, size_t len, enum do
 	return ret ? bl_net_doca(ret) : show(want, queue->block, whole, &queue->umem);
 }
 
-void bl_hl_queue_drop(struct doca_gpu *gpu, struct bl_hl_queue *queue)
+doca_error_t bl_hl_queue_drop(struct doca_gpu *gpu, struct bl_hl_queue *queue)
 {
-	if (queue->umem)
-		doca_verbs_umem_destroy(queue->umem);
+	doca_error_t err = queue->umem ? doca_verbs_umem_destroy(queue->umem) : DOCA_SUCCESS;
+
+	/* the NIC may still use the memory */
+	if (err)
+		return err;
+	/* that CUDA does not take all of it back was logged, and nobody could do anything about it */
 	bl_gpu_free(gpu, queue->block);
 	*queue = (struct bl_hl_queue){ 0 };
+	return DOCA_SUCCESS;
 }
 
 static doca_error_t init_ring(const struct bl_hl_want *want, const struct bl_gpu_block *block, uint32_t nr)

@@ -2,8 +2,8 @@
 /*
  * proxy.h - a CPU that rings doorbells for a GPU
  *
- * The GPU publishes a count of posted blocks, 64 bits that never wrap; the NIC is told its low 16 bits, in the record and
- * in the doorbell.
+ * The GPU publishes a count of posted blocks, 64 bits that never wrap; the NIC is told its low 16 bits, in the record
+ * and in the doorbell.
  */
 #ifndef BL_NET_PROXY_H
 #define BL_NET_PROXY_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Who serves a queue pair: the service that the program gave it to, else the library's own. That one is the answer to
- * programs that ask for the CPU proxy, or whose AUTO came to it, and have no thread: without it their kernels would wait
- * for ever. Programs that call doca_gpu_verbs_cpu_proxy_progress() are none the worse: its thread sleeps when they are
- * faster.
+ * programs that ask for the CPU proxy, or whose AUTO came to it, and have no thread: without it their kernels would
+ * wait for ever. Programs that call doca_gpu_verbs_cpu_proxy_progress() are none the worse: its thread sleeps when they
+ * are faster.
  */
 #define log_fmt(fmt) "service: " fmt
 #include <errno.h>
@@ -120,8 +120,8 @@ static int move_to(struct bl_service *service, struct bl_gpu_qp *qp)
 }
 
 /*
- * Back to the library's thread; the lock is held. That it cannot be had is no reason to keep the queue pair: it is said,
- * and the program has to call doca_gpu_verbs_cpu_proxy_progress() then.
+ * Back to the library's thread; the lock is held. That it cannot be had is no reason to keep the queue pair: it is
+ * said, and the program has to call doca_gpu_verbs_cpu_proxy_progress() then.
  */
 static void give_back(struct bl_gpu_qp *qp)
 {
@@ -150,6 +150,9 @@ doca_error_t doca_gpu_verbs_create_service(doca_gpu_verbs_service_t *service)
 
 	if (!service)
 		return bl_net_doca(fail(EINVAL, "no place for the service"));
+	/* the lock above may be in any state there, and there is nothing to serve */
+	if (bl_gpu_forked())
+		return bl_net_doca(fail(EACCES, "this process was forked, and has no GPU"));
 	ret = bl_service_new("barlane-service", &made);
 	if (ret)
 		return bl_net_doca(ret);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread that goes over a set of queue pairs. A pass takes no lock: the set is replaced as a whole, and who replaces it
- * waits until the pass that may still use the old one is over.
+ * A thread that goes over a set of queue pairs. A pass takes no lock: who takes a queue pair away stores so, and waits
+ * until the pass that may still use it is over.
  */
 #define log_fmt(fmt) "service: " fmt
 #include "net/service.h"
@@ -76,8 +76,8 @@ static bool go_over(struct bl_service *service)
 }
 
 /*
- * What was taken away is not used any more when this returns. Either the thread's pass began before, then it is seen here
- * to be odd and is waited for, or the pass will see the change: both sides store, then load.
+ * What was taken away is not used any more when this returns. Either the thread's pass began before, then it is seen
+ * here to be odd and is waited for, or the pass will see the change: both sides store, then load.
  */
 static void quiesce(struct bl_service *service)
 {

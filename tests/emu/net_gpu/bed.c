@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "bed.h"
 
+#include <endian.h>
 #include <stdint.h>
+#include <unistd.h>
 
 struct bed bed;
 
@@ -80,4 +82,30 @@ struct bl_net_qp_path bed_path(struct doca_gpu_verbs_qp *qp)
 
 	check_eq(bl_net_qp_path(qp, &path), 0);
 	return path;
+}
+
+struct doca_gpu_dev_verbs_qp bed_dev(struct doca_gpu_verbs_qp_hl *qp, struct doca_gpu_dev_verbs_qp **gpu_p)
+{
+	struct doca_gpu_dev_verbs_qp dev, *gpu = NULL;
+
+	check_eq(doca_gpu_verbs_get_qp_dev(qp->qp_gverbs, &gpu), DOCA_SUCCESS);
+	bed_read(&dev, gpu, sizeof(dev));
+	if (gpu_p)
+		*gpu_p = gpu;
+	return dev;
+}
+
+bool bed_record_becomes(struct doca_gpu_verbs_qp *qp, uint64_t count)
+{
+	for (int i = 0; i < 20000; i++) {
+		if (be32toh(__atomic_load_n(qp->sq_dbrec, __ATOMIC_ACQUIRE)) == (count & 0xffff))
+			return true;
+		usleep(500);
+	}
+	return false;
+}
+
+void bed_post(struct doca_gpu_verbs_qp *qp, uint64_t count)
+{
+	__atomic_store_n(qp->cpu_db, count, __ATOMIC_RELEASE);
 }

@@ -45,6 +45,15 @@ struct doca_gpu_verbs_qp_hl *bed_qp(enum doca_gpu_dev_verbs_nic_handler handler)
 void bed_read(void *dst, const void *gpu, size_t len);
 void bed_write(const void *gpu, const void *src, size_t len);
 
+/* The GPU's object of a queue pair, and its address if @gpu_p is not NULL. */
+struct doca_gpu_dev_verbs_qp bed_dev(struct doca_gpu_verbs_qp_hl *qp, struct doca_gpu_dev_verbs_qp **gpu_p);
+
+/* Post as a kernel does: @count blocks since the beginning. */
+void bed_post(struct doca_gpu_verbs_qp *qp, uint64_t count);
+
+/* Wait until the record, as the NIC sees it, is a count: a thread needs a moment. False: it does not. */
+bool bed_record_becomes(struct doca_gpu_verbs_qp *qp, uint64_t count);
+
 /* How a queue pair works. */
 struct bl_net_qp_path bed_path(struct doca_gpu_verbs_qp *qp);
 

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Queue pairs shown to a GPU: what its objects say, who rings, resets, errors, arrays. */
+/* Queue pairs shown to a GPU: what its objects say, who rings, what is refused. */
 #include <endian.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdint.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bed.h"
-#include "net/cqe.h"
 #include "net/proxy.h"
-
-static struct doca_gpu_dev_verbs_qp dev_of(struct doca_gpu_verbs_qp_hl *qp, struct doca_gpu_dev_verbs_qp **gpu_p)
-{
-	struct doca_gpu_dev_verbs_qp dev, *gpu = NULL;
-
-	check_eq(doca_gpu_verbs_get_qp_dev(qp->qp_gverbs, &gpu), DOCA_SUCCESS);
-	bed_read(&dev, gpu, sizeof(dev));
-	if (gpu_p)
-		*gpu_p = gpu;
-	return dev;
-}
 
 static void check_numbers(const struct doca_gpu_dev_verbs_qp *dev, uint32_t qpn)
 {
@@ -42,7 +26,7 @@ static void the_object_says_where_everything_is(void)
 
 	bed_make("dma0");
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB);
-	dev = dev_of(qp, NULL);
+	dev = bed_dev(qp, NULL);
 	check_numbers(&dev, doca_verbs_qp_get_qpn(qp->qp));
 	check_eq(dev.sq_rsvd_index | dev.sq_ready_index | dev.sq_wqe_pi, 0);
 	check_eq(dev.sq_lock, 0);
@@ -76,12 +60,12 @@ static void the_longest_wait_is_the_environments(void)
 	setenv("BARLANE_NET_TIMEOUT_MS", "77", 1);
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
 	setenv("BARLANE_NET_TIMEOUT_MS", "-1", 1);
-	check_eq(dev_of(qp, NULL).cq_sq.timeout_ms, 77);
+	check_eq(bed_dev(qp, NULL).cq_sq.timeout_ms, 77);
 	check_eq(bed_path(qp->qp_gverbs).timeout_ms, 77);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
 	unsetenv("BARLANE_NET_TIMEOUT_MS");
-	check_eq(dev_of(qp, NULL).cq_sq.timeout_ms, 10000);
+	check_eq(bed_dev(qp, NULL).cq_sq.timeout_ms, 10000);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	bed_drop();
 }
@@ -94,8 +78,8 @@ static void the_object_is_made_once(void)
 	bed_make("cpu0");
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
 	check(!qp->qp_gverbs->qp_gpu);
-	dev_of(qp, &first);
-	dev_of(qp, &again);
+	bed_dev(qp, &first);
+	bed_dev(qp, &again);
 	check(first == again && first == qp->qp_gverbs->qp_gpu);
 	check_eq(doca_gpu_verbs_get_qp_dev(qp->qp_gverbs, NULL), DOCA_ERROR_INVALID_VALUE);
 	check_eq(doca_gpu_verbs_get_qp_dev(NULL, &first), DOCA_ERROR_INVALID_VALUE);
@@ -117,23 +101,6 @@ static void the_gpu_rings_where_it_can(void)
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_ERROR_NOT_SUPPORTED);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	bed_drop();
-}
-
-/* Wait until the record, as the NIC sees it, is a count; the library's thread needs a moment. */
-static bool record_becomes(struct doca_gpu_verbs_qp *qp, uint32_t count)
-{
-	for (int i = 0; i < 20000; i++) {
-		if (be32toh(__atomic_load_n(qp->sq_dbrec, __ATOMIC_ACQUIRE)) == count)
-			return true;
-		usleep(500);
-	}
-	return false;
-}
-
-/* As a kernel does. */
-static void gpu_posts(struct doca_gpu_verbs_qp *qp, uint64_t count)
-{
-	__atomic_store_n(qp->cpu_db, count, __ATOMIC_RELEASE);
 }
 
 static char *spoiled;
@@ -171,8 +138,8 @@ static void auto_that_falls_back_is_served_by_the_library_and_says_why(void)
 	check_eq(qp->nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
 	check_eq(path.ringer, BL_NET_RINGER_LIBRARY);
 	check_has(path.reason, "the GPU cannot map the doorbell");
-	gpu_posts(qp->qp_gverbs, 3);
-	check(record_becomes(qp->qp_gverbs, 3));
+	bed_post(qp->qp_gverbs, 3);
+	check(bed_record_becomes(qp->qp_gverbs, 3));
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	unspoil();
 	/* and who insists is told */
@@ -192,9 +159,9 @@ static void the_proxy_that_was_asked_for_is_served_by_the_library(void)
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
 	check_eq(qp->nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
 	check(qp->qp_gverbs->cpu_proxy && qp->qp_gverbs->cpu_db);
-	check(dev_of(qp, NULL).sq_db == (uint64_t *)qp->qp_gverbs->cpu_db);
-	gpu_posts(qp->qp_gverbs, 0x10005);
-	check(record_becomes(qp->qp_gverbs, 5));
+	check(bed_dev(qp, NULL).sq_db == (uint64_t *)qp->qp_gverbs->cpu_db);
+	bed_post(qp->qp_gverbs, 0x10005);
+	check(bed_record_becomes(qp->qp_gverbs, 5));
 	/* who wrote the record may not be done yet */
 	bl_proxy_hold(bl_gpu_qp_of(qp->qp_gverbs));
 	path = bed_path(qp->qp_gverbs);
@@ -216,7 +183,7 @@ static void the_library_serves_nothing_when_told_so(void)
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
 	unsetenv("BARLANE_NET_SERVICE");
 	check_eq(bed_path(qp->qp_gverbs).ringer, BL_NET_RINGER_PROGRAM);
-	gpu_posts(qp->qp_gverbs, 2);
+	bed_post(qp->qp_gverbs, 2);
 	usleep(20000);
 	check_eq(*qp->qp_gverbs->sq_dbrec, 0);
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
@@ -235,7 +202,7 @@ static void a_nic_that_is_a_cpu_watches_the_word_and_nobody_rings(void)
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
 	check(test_nic.word == qp->qp_gverbs->cpu_db);
 	check_eq(bed_path(qp->qp_gverbs).ringer, BL_NET_RINGER_NIC);
-	gpu_posts(qp->qp_gverbs, 4);
+	bed_post(qp->qp_gverbs, 4);
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
 	check(moved);
 	check_eq(bed_path(qp->qp_gverbs).rings, 0);
@@ -263,7 +230,7 @@ static void software_emulated_records_are_written_and_reported(void)
 	check(qp->qp_gverbs->cpu_proxy);
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
 	check(!moved);
-	check_eq(dev_of(qp, &gpu).nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR);
+	check_eq(bed_dev(qp, &gpu).nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR);
 	check(qp->qp_gverbs->qp_gpu_h);
 	bed_write(&gpu->sq_wqe_pi, &pi, sizeof(pi));
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
@@ -286,7 +253,7 @@ static void without_record_the_other_register_is_rung(void)
 	attr.send_dbr_mode_ext = DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_HW;
 	check_eq(doca_gpu_verbs_create_qp_hl(&attr, &qp), DOCA_SUCCESS);
 	check(test_nic.qp.no_dbrec);
-	dev = dev_of(qp, NULL);
+	dev = bed_dev(qp, NULL);
 	check_eq(dev.nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR);
 	check_eq((uintptr_t)dev.sq_db % 4096, NIC_NO_DBREC);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
@@ -391,147 +358,6 @@ static void an_exported_queue_pair_is_in_use_and_unexported_once(void)
 	bed_drop();
 }
 
-static void arrays_have_the_objects_side_by_side_with_holes(void)
-{
-	struct doca_gpu_dev_verbs_qp dev[3], zero = { 0 }, *array = NULL, *single;
-	struct doca_gpu_verbs_qp_hl *first, *second;
-	struct doca_gpu_verbs_qp *qps[3];
-
-	bed_make("cpu0");
-	first = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
-	second = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
-	qps[0] = first->qp_gverbs;
-	qps[1] = NULL;
-	qps[2] = second->qp_gverbs;
-	check_eq(doca_gpu_verbs_export_multi_qps_dev(bed.gpu, qps, 0, &array), DOCA_ERROR_INVALID_VALUE);
-	check_eq(doca_gpu_verbs_export_multi_qps_dev(bed.gpu, NULL, 3, &array), DOCA_ERROR_INVALID_VALUE);
-	check_eq(doca_gpu_verbs_export_multi_qps_dev(bed.gpu, qps, 3, NULL), DOCA_ERROR_INVALID_VALUE);
-	check_eq(doca_gpu_verbs_export_multi_qps_dev(bed.gpu, qps, 3, &array), DOCA_SUCCESS);
-	check_eq((uintptr_t)array % 65536, 0);
-	bed_read(dev, array, sizeof(dev));
-	check_eq(dev[0].sq_num, doca_verbs_qp_get_qpn(first->qp));
-	check(!memcmp(&dev[1], &zero, sizeof(zero)));
-	check_eq(dev[2].sq_num, doca_verbs_qp_get_qpn(second->qp));
-	check_eq(doca_gpu_verbs_get_qp_dev(qps[2], &single), DOCA_SUCCESS);
-	check(single == &array[2]);
-	/* they have objects now */
-	check_eq(doca_gpu_verbs_export_multi_qps_dev(bed.gpu, qps, 3, &single), DOCA_ERROR_INVALID_VALUE);
-	check_eq(doca_gpu_verbs_unexport_multi_qps_dev(bed.gpu, qps, 3, array + 1), DOCA_ERROR_INVALID_VALUE);
-	check_eq(doca_gpu_verbs_unexport_multi_qps_dev(bed.gpu, qps, 3, array), DOCA_SUCCESS);
-	check_eq(doca_gpu_verbs_unexport_multi_qps_dev(bed.gpu, qps, 3, array), DOCA_ERROR_INVALID_VALUE);
-	check(!qps[0]->qp_gpu);
-	check_eq(doca_gpu_verbs_get_qp_dev(qps[0], &single), DOCA_SUCCESS);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(first), DOCA_SUCCESS);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(second), DOCA_SUCCESS);
-	bed_drop();
-}
-
-/* As the NIC writes completions into GPU memory. */
-static void complete(struct doca_gpu_verbs_qp_hl *qp, uint32_t nr, uint64_t position)
-{
-	unsigned char cqe[64] = { 0 };
-
-	cqe[63] = position & nr ? 1 : 0;
-	bed_write((char *)qp->cq_sq_umem_gpu_ptr + (position & (nr - 1)) * 64, cqe, sizeof(cqe));
-}
-
-/* Twice, with numbers of completions that are not those of requests. */
-static void a_reset_begins_anew_but_for_the_completion_queue(void)
-{
-	struct doca_gpu_dev_verbs_qp dev, *gpu;
-	struct doca_gpu_verbs_qp_hl *qp;
-	uint64_t position = 0;
-	unsigned char bytes[16 * 64];
-
-	bed_make("dma0");
-	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
-	check_eq(doca_gpu_verbs_reset_tracking_and_memory(qp->qp_gverbs), DOCA_ERROR_INVALID_VALUE);
-	dev = dev_of(qp, &gpu);
-	for (int round = 0; round < 3; round++) {
-		gpu_posts(qp->qp_gverbs, 40);
-		check(record_becomes(qp->qp_gverbs, 40));
-		for (int i = 0; i < 11 + 7 * round; i++)
-			complete(qp, 16, position++);
-		dev.sq_rsvd_index = dev.sq_ready_index = dev.sq_wqe_pi = 40;
-		dev.cq_sq.cqe_ci = 39;
-		dev.cq_sq.error = DOCA_GPUNETIO_VERBS_ERROR_SET | 0x15;
-		bed_write(gpu, &dev, sizeof(dev));
-		test_nic.state = DOCA_VERBS_QP_STATE_RTS;
-		check_eq(doca_gpu_verbs_reset_tracking_and_memory(qp->qp_gverbs), DOCA_ERROR_BAD_STATE);
-		test_nic.state = DOCA_VERBS_QP_STATE_RST;
-		check_eq(doca_gpu_verbs_reset_tracking_and_memory(qp->qp_gverbs), DOCA_SUCCESS);
-		bed_read(&dev, gpu, sizeof(dev));
-		check_eq(dev.sq_rsvd_index | dev.sq_ready_index | dev.sq_wqe_pi | dev.cq_sq.cqe_ci | dev.cq_sq.error, 0);
-		check_eq(dev.cq_sq.cqe_rsvd % 32, position % 32);
-		check_eq(*qp->qp_gverbs->sq_dbrec, 0);
-		check_eq(*qp->qp_gverbs->cpu_db, 0);
-		check_eq(qp->qp_gverbs->sq_wqe_pi_last, 0);
-		bed_read(bytes, qp->cq_sq_umem_gpu_ptr, sizeof(bytes));
-		for (size_t i = 0; i < sizeof(bytes); i++)
-			check_eq(bytes[i], 0xff);
-	}
-	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
-	bed_drop();
-}
-
-static void errors_have_all_that_the_nic_tells(void)
-{
-	struct bl_net_qp_error error = { .sz = sizeof(error) }, small = { .sz = 8 };
-	struct doca_gpu_verbs_qp_error_info info;
-	struct doca_gpu_verbs_qp_hl *qp;
-
-	bed_make("dma0");
-	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
-	test_nic.syndrome = 0x13;
-	test_nic.vendor = 0x81;
-	test_nic.wqe_counter = 0xfffe;
-	test_nic.state = DOCA_VERBS_QP_STATE_RTS;
-	memset(&info, 0xff, sizeof(info));
-	check_eq(doca_gpu_verbs_query_last_error(qp->qp_gverbs, &info), DOCA_SUCCESS);
-	check(!info.has_error);
-	check_eq(info.syndrome | info.vendor_err_synd | info.wqe_counter, 0);
-	test_nic.state = DOCA_VERBS_QP_STATE_ERR;
-	check_eq(doca_gpu_verbs_query_last_error(qp->qp_gverbs, &info), DOCA_SUCCESS);
-	check(info.has_error);
-	check_eq(info.syndrome, 0x13);
-	check_eq(info.vendor_err_synd, 0x81);
-	check_eq(info.wqe_counter, 0xfffe);
-	check_eq(bl_net_qp_error(qp->qp_gverbs, &error), 0);
-	check_eq(error.has_error, 1);
-	check_eq(error.qpn, doca_verbs_qp_get_qpn(qp->qp));
-	check_eq(error.opcode, 8);
-	check_str(error.text, "remote access error");
-	test_nic.text = "write of 8 bytes: key 0x5 of the peer is none";
-	test_nic.responder = true;
-	check_eq(bl_net_qp_error(qp->qp_gverbs, &error), 0);
-	check_eq(error.responder, 1);
-	check_str(error.text, test_nic.text);
-	check_eq(bl_net_qp_error(qp->qp_gverbs, &small), -EINVAL);
-	check_eq(doca_gpu_verbs_query_last_error(qp->qp_gverbs, NULL), DOCA_ERROR_INVALID_VALUE);
-	check_eq(doca_gpu_verbs_query_last_error(NULL, &info), DOCA_ERROR_INVALID_VALUE);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
-	bed_drop();
-}
-
-static void the_stop_word_is_one_that_the_gpu_sees(void)
-{
-	struct doca_gpu_verbs_qp_hl *qp;
-	struct doca_gpu_dev_verbs_qp dev;
-	uint32_t stop = 0;
-
-	bed_make("cpu0");
-	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
-	dev = dev_of(qp, NULL);
-	bed_read(&stop, dev.stop_flag, sizeof(stop));
-	check_eq(stop, 0);
-	check_eq(bl_net_qp_stop(qp->qp_gverbs, 5), 0);
-	bed_read(&stop, dev.stop_flag, sizeof(stop));
-	check_eq(stop, 5);
-	check_eq(bl_net_qp_stop(NULL, 5), -EINVAL);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
-	bed_drop();
-}
-
 #define T(name) { #name, name }
 
 static const struct tap_test tests[] = {
@@ -549,10 +375,6 @@ static const struct tap_test tests[] = {
 	T(an_explicit_gpu_handler_that_cannot_be_is_an_error),
 	T(memory_that_the_gpu_does_not_reach_is_named),
 	T(an_exported_queue_pair_is_in_use_and_unexported_once),
-	T(arrays_have_the_objects_side_by_side_with_holes),
-	T(a_reset_begins_anew_but_for_the_completion_queue),
-	T(errors_have_all_that_the_nic_tells),
-	T(the_stop_word_is_one_that_the_gpu_sees),
 };
 
 TAP_MAIN(tests)

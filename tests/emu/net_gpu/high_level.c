@@ -250,6 +250,37 @@ static void a_flat_list_has_copies(void)
 	bed_drop();
 }
 
+/* What the program still uses is not taken from under it, and the call may be made again. */
+static void what_is_still_in_use_is_not_destroyed(void)
+{
+	struct doca_gpu_verbs_qp *again;
+	struct doca_gpu_verbs_qp_hl *qp;
+
+	bed_make("cpu0");
+	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
+	check_eq(doca_gpu_verbs_export_qp(bed.gpu, qp->qp, 0, NULL, qp->cq_sq, 0, &again), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_ERROR_IN_USE);
+	check(bl_gpu_block_cpu(bed.gpu, (uintptr_t)again->qp_cpu->sq_wqe_daddr));
+	check_eq(doca_gpu_verbs_unexport_qp(bed.gpu, again), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_ERROR_INVALID_VALUE);
+	bed_drop();
+}
+
+static void a_queue_pair_of_another_gpu_is_refused(void)
+{
+	struct doca_gpu_verbs_qp_hl *qp;
+	struct doca_gpu *other;
+
+	bed_make("cpu0");
+	check_eq(doca_gpu_create(bed_bus_id(1), &other), DOCA_SUCCESS);
+	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO);
+	check_eq(doca_gpu_verbs_unexport_qp(other, qp->qp_gverbs), DOCA_ERROR_INVALID_VALUE);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
+	check_eq(doca_gpu_destroy(other), DOCA_SUCCESS);
+	bed_drop();
+}
+
 /* Make and destroy with the receive queue, or as a group. 0: it was made. */
 static doca_error_t try_once(bool as_group, int handler)
 {
@@ -350,6 +381,8 @@ static const struct tap_test tests[] = {
 	T(a_receive_queue_comes_first_in_memory),
 	T(a_group_shares_a_page_and_the_companion_can_wait),
 	T(a_flat_list_has_copies),
+	T(what_is_still_in_use_is_not_destroyed),
+	T(a_queue_pair_of_another_gpu_is_refused),
 	T(each_call_of_the_nic_that_fails_leaves_nothing_behind),
 	T(each_call_of_cuda_that_fails_leaves_nothing_behind),
 };

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Services: who serves what, adding and removing beside everything else, threads that are there only as long as needed. */
-#include <endian.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <unistd.h>
 
 #include "bed.h"
-
-static bool record_becomes(struct doca_gpu_verbs_qp *qp, uint32_t count)
-{
-	for (int i = 0; i < 20000; i++) {
-		if (be32toh(__atomic_load_n(qp->sq_dbrec, __ATOMIC_ACQUIRE)) == (count & 0xffff))
-			return true;
-		usleep(500);
-	}
-	return false;
-}
-
-static void gpu_posts(struct doca_gpu_verbs_qp *qp, uint64_t count)
-{
-	__atomic_store_n(qp->cpu_db, count, __ATOMIC_RELEASE);
-}
 
 static int threads(void)
 {
@@ -60,8 +44,8 @@ static void the_librarys_thread_is_there_while_it_serves_something(void)
 	second = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
 	check_eq(threads(), before + 1);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(first), DOCA_SUCCESS);
-	gpu_posts(second->qp_gverbs, 9);
-	check(record_becomes(second->qp_gverbs, 9));
+	bed_post(second->qp_gverbs, 9);
+	check(bed_record_becomes(second->qp_gverbs, 9));
 	check_eq(doca_gpu_verbs_destroy_qp_hl(second), DOCA_SUCCESS);
 	check(threads_become(before));
 	bed_drop();
@@ -83,18 +67,18 @@ static void a_service_takes_over_and_gives_back(void)
 	check_eq(bed_path(exported).ringer, BL_NET_RINGER_SERVICE);
 	check_eq(doca_gpu_verbs_service_monitor_qp(service, exported), DOCA_ERROR_ALREADY_EXIST);
 	check_eq(doca_gpu_verbs_service_monitor_qp(other, exported), DOCA_ERROR_ALREADY_EXIST);
-	gpu_posts(exported, 1);
-	check(record_becomes(exported, 1));
+	bed_post(exported, 1);
+	check(bed_record_becomes(exported, 1));
 	check_eq(bl_net_service_remove_qp(other, exported), -ENOENT);
 	check_eq(bl_net_service_remove_qp(service, exported), 0);
 	check_eq(bed_path(exported).ringer, BL_NET_RINGER_LIBRARY);
-	gpu_posts(exported, 2);
-	check(record_becomes(exported, 2));
+	bed_post(exported, 2);
+	check(bed_record_becomes(exported, 2));
 	check_eq(doca_gpu_verbs_service_monitor_qp(other, exported), DOCA_SUCCESS);
 	/* a service that ends leaves its queue pairs to the library */
 	check_eq(doca_gpu_verbs_destroy_service(other), DOCA_SUCCESS);
-	gpu_posts(exported, 3);
-	check(record_becomes(exported, 3));
+	bed_post(exported, 3);
+	check(bed_record_becomes(exported, 3));
 	check_eq(doca_gpu_verbs_service_monitor_qp(service, exported), DOCA_SUCCESS);
 	/* and one that is destroyed leaves the service */
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
@@ -137,7 +121,7 @@ static void *post(void *arg)
 
 	while (!atomic_load(&poster->done)) {
 		for (int i = 0; i < QPS; i++)
-			gpu_posts(poster->qps[i], ++poster->counts[i]);
+			bed_post(poster->qps[i], ++poster->counts[i]);
 		usleep(100);
 	}
 	return NULL;
@@ -183,7 +167,7 @@ static void serving_goes_on_while_services_come_and_go(void)
 	pthread_join(posting, NULL);
 	pthread_join(progressing, NULL);
 	for (int i = 0; i < QPS; i++) {
-		check(record_becomes(poster.qps[i], (uint32_t)poster.counts[i]));
+		check(bed_record_becomes(poster.qps[i], poster.counts[i]));
 		check_eq(doca_gpu_verbs_destroy_qp_hl(qps[i]), DOCA_SUCCESS);
 	}
 	bed_drop();
@@ -197,8 +181,8 @@ static void the_thread_runs_where_it_was_told_to(void)
 	setenv("BARLANE_NET_SERVICE_CPUS", "0", 1);
 	setenv("BARLANE_NET_SERVICE_SLEEP_US", "1000", 1);
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
-	gpu_posts(qp->qp_gverbs, 1);
-	check(record_becomes(qp->qp_gverbs, 1));
+	bed_post(qp->qp_gverbs, 1);
+	check(bed_record_becomes(qp->qp_gverbs, 1));
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	/* what makes no sense is not looked at */
 	setenv("BARLANE_NET_SERVICE_CPUS", "all", 1);
@@ -206,8 +190,8 @@ static void the_thread_runs_where_it_was_told_to(void)
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
 	unsetenv("BARLANE_NET_SERVICE_CPUS");
 	unsetenv("BARLANE_NET_SERVICE_SLEEP_US");
-	gpu_posts(qp->qp_gverbs, 1);
-	check(record_becomes(qp->qp_gverbs, 1));
+	bed_post(qp->qp_gverbs, 1);
+	check(bed_record_becomes(qp->qp_gverbs, 1));
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	bed_drop();
 }
