@@ -118,8 +118,8 @@ doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev);
  * doca_gpu_destroy() - Stop using a GPU
  * @gpu_dev: from doca_gpu_create()
  *
- * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE (no such GPU; memory of doca_gpu_mem_alloc() or exported queue pairs
- * remain: the log says how many, and nothing was done).
+ * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE (no such GPU; memory of doca_gpu_mem_alloc(), exported queue pairs or
+ * exported doorbell registers remain: the log says how many, and nothing was done).
  */
 doca_error_t doca_gpu_destroy(struct doca_gpu *gpu_dev);
 

@@ -334,6 +334,34 @@ static void each_register_and_gpu_has_its_own_answer(void)
 	bed_drop();
 }
 
+/* Meant is the GPU of the current context. The page is registered for both, and until the last export of either. */
+static void each_gpu_has_exports_of_its_own(void)
+{
+	uint64_t *at_first, *at_second;
+	struct doca_gpu *second;
+	CUcontext context;
+	char *page;
+
+	bed_make("cpu0");
+	page = new_page();
+	check_eq(doca_gpu_create(bed_bus_id(1), &second), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_export_uar((uint64_t *)page, &at_second), DOCA_SUCCESS);
+	check_eq(world.cuda->cuCtxPushCurrent(bed.gpu->context), CUDA_SUCCESS);
+	check_eq(doca_gpu_verbs_export_uar((uint64_t *)page, &at_first), DOCA_SUCCESS);
+	check_eq(world.cuda->cuCtxPopCurrent(&context), CUDA_SUCCESS);
+	check_eq(bl_gpu_uar_count(), 2);
+	/* each keeps its GPU */
+	check_eq(doca_gpu_destroy(second), DOCA_ERROR_INVALID_VALUE);
+	check_eq(doca_gpu_destroy(bed.gpu), DOCA_ERROR_INVALID_VALUE);
+	check_eq(doca_gpu_verbs_unexport_uar(at_first), DOCA_SUCCESS);
+	check_eq(bl_gpu_address(bed.gpu, page, NULL, &(uint64_t){ 0 }), 0);
+	check_eq(doca_gpu_verbs_unexport_uar(at_second), DOCA_SUCCESS);
+	check_eq(bl_gpu_address(bed.gpu, page, NULL, &(uint64_t){ 0 }), -EINVAL);
+	check_eq(doca_gpu_destroy(second), DOCA_SUCCESS);
+	munmap(page, 4096);
+	bed_drop();
+}
+
 static void a_register_that_somebody_registered_stays_registered(void)
 {
 	uint64_t *gpu;
@@ -431,6 +459,7 @@ static const struct tap_test tests[] = {
 	T(dma_bufs_are_made_of_whole_pages_of_gpu_memory),
 	T(registers_of_a_page_are_counted_each_and_the_page_is_registered_once),
 	T(each_register_and_gpu_has_its_own_answer),
+	T(each_gpu_has_exports_of_its_own),
 	T(a_register_that_somebody_registered_stays_registered),
 	T(a_register_that_cannot_be_mapped_is_an_error_of_the_driver),
 	T(a_child_is_told_so_and_does_not_hang),
