@@ -134,7 +134,7 @@ doca_error_t doca_gpu_destroy(struct doca_gpu *gpu_dev);
  *
  * DOCA_GPU_MEM_TYPE_GPU_CPU is aligned to 64 KiB at least, and lies in pages of the GPU of its own. Where the CPU
  * cannot reach GPU memory (no provider, see docs/providers.md, or DOCA_GPUNETIO_DISABLE_GDRCOPY is set) it is host
- * memory, which the log says at level WARNING. DATA_DIRECT does not fall back. Host memory is cleared, GPU memory is not.
+ * memory, which the log says at level WARNING. DATA_DIRECT does not fall back. Host memory is cleared, GPU memory not.
  *
  * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE, DOCA_ERROR_NO_MEMORY (host memory), DOCA_ERROR_DRIVER (CUDA, also
  * when GPU memory is exhausted), DOCA_ERROR_NOT_SUPPORTED (DATA_DIRECT).

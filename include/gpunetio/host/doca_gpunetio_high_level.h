@@ -108,8 +108,8 @@ doca_error_t doca_gpu_verbs_create_qp_hl(struct doca_gpu_verbs_qp_init_attr_hl *
  * @qp: from doca_gpu_verbs_create_qp_hl()
  *
  * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE (no such queue pair, or not any more), DOCA_ERROR_IN_USE (the caller
- * exported it once more, or used its completion queue, memory or page for something else that is still there: what could
- * be destroyed is, and the call may be made again).
+ * exported it once more, or used its completion queue, memory or page for something else that is still there: what
+ * could be destroyed is, and the call may be made again).
  */
 doca_error_t doca_gpu_verbs_destroy_qp_hl(struct doca_gpu_verbs_qp_hl *qp);
 

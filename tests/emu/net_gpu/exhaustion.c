@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Every allocation of the library fails in turn, and every thread: errors, nothing left, and everything works afterwards. */
+/* Every allocation of the library fails in turn, and every thread: errors, nothing left, and all works afterwards. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

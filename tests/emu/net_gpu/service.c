@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Services: who serves what, adding and removing beside everything else, threads that are there only as long as needed. */
+/* Services: who serves what, adding and removing beside everything else, threads that are there while needed. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queue pairs in one call on the software NIC: requests in the rings as a kernel would write them, completions read where
- * a kernel would read them, bytes in host and GPU memory.
+ * Queue pairs in one call on the software NIC: requests in the rings as a kernel would write them, completions read
+ * where a kernel would read them, bytes in host and GPU memory.
  */
 #include <endian.h>
 #include <stdint.h>
@@ -95,17 +95,28 @@ static struct wqe write_wqe(const struct doca_gpu_verbs_qp_hl *qp, uint64_t inde
 	return wqe;
 }
 
-/* As a kernel does: the request into the ring, then the word, or the record. */
+static void put(struct doca_gpu_verbs_qp_hl *qp, uint64_t index, const struct wqe *wqe)
+{
+	char *slots = bl_gpu_block_cpu(gpu, (uintptr_t)qp->qp_gverbs->qp_cpu->sq_wqe_daddr);
+
+	check(slots);
+	memcpy(slots + (index & qp->qp_gverbs->qp_cpu->sq_wqe_mask) * 64, wqe, sizeof(*wqe));
+}
+
+/* The word, or the record. */
+static void ring(struct doca_gpu_verbs_qp_hl *qp, uint64_t count)
+{
+	if (qp->qp_gverbs->cpu_db)
+		__atomic_store_n(qp->qp_gverbs->cpu_db, count, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(qp->qp_gverbs->sq_dbrec, htobe32((uint32_t)count & 0xffff), __ATOMIC_RELEASE);
+}
+
+/* As a kernel does: the request into the ring, then the doorbell. */
 static void post(struct doca_gpu_verbs_qp_hl *qp, uint64_t index, const struct wqe *wqe)
 {
-	char *ring = bl_gpu_block_cpu(gpu, (uintptr_t)qp->qp_gverbs->qp_cpu->sq_wqe_daddr);
-
-	check(ring);
-	memcpy(ring + (index & qp->qp_gverbs->qp_cpu->sq_wqe_mask) * 64, wqe, sizeof(*wqe));
-	if (qp->qp_gverbs->cpu_db)
-		__atomic_store_n(qp->qp_gverbs->cpu_db, index + 1, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n(qp->qp_gverbs->sq_dbrec, htobe32((uint32_t)(index + 1) & 0xffff), __ATOMIC_RELEASE);
+	put(qp, index, wqe);
+	ring(qp, index + 1);
 }
 
 /* Wait for the completion of an index; its opcode, -1: it does not come. */
@@ -345,8 +356,12 @@ static void completions_are_counted_by_the_library_for_the_gpu(void)
 		check(count_becomes(dev, i + 1));
 		check(!memcmp(host, target, sizeof(host)));
 	}
-	wqe = write_wqe(a, 40, (uintptr_t)host, from->lkey, (uintptr_t)target, to->rkey ^ 0x5500, sizeof(host));
-	post(a, 40, &wqe);
+	/* those behind it are flushed, into the same entry */
+	for (uint64_t i = 43; i >= 40; i--) {
+		wqe = write_wqe(a, i, (uintptr_t)host, from->lkey, (uintptr_t)target, to->rkey ^ 0x5500, sizeof(host));
+		put(a, i, &wqe);
+	}
+	ring(a, 44);
 	for (int i = 0; i < 20000; i++) {
 		check_eq(bl_gpu_read(gpu, &now, (uintptr_t)dev, sizeof(now)), 0);
 		if (now.cq_sq.error)
