@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Two queue pairs on software NICs, made by doca_verbs.h; the data and the queues on the host or on the GPU. */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "net/verbs/qp.h"
 #include "pair.h"
 
@@ -179,6 +182,48 @@ static void a_peer_that_is_not_there_is_not_connected(void)
 	pair_drop(sides);
 }
 
+/* In the child: the parent's objects are refused, and devices of its own have addresses of their own. */
+static int act_as_child(struct side sides[2])
+{
+	struct doca_verbs_qp_attr *attr;
+	struct ibv_context *own;
+	union ibv_gid mine;
+	struct ibv_pd *pd;
+	int mask = DOCA_VERBS_QP_ATTR_NEXT_STATE;
+
+	if (doca_verbs_qp_attr_create(&attr))
+		return 1;
+	doca_verbs_qp_attr_set_next_state(attr, DOCA_VERBS_QP_STATE_ERR);
+	if (doca_verbs_qp_modify(sides[0].qp, attr, mask) != DOCA_ERROR_NOT_PERMITTED)
+		return 2;
+	doca_verbs_qp_attr_destroy(attr);
+	own = bl_net_open_device("soft0");
+	if (!own || bl_net_query_gid(own, 1, 0, &mine))
+		return 3;
+	pd = bl_net_alloc_pd(own);
+	if (!pd || bl_net_dealloc_pd(pd) || bl_net_close_device(own))
+		return 4;
+	return bl_net_close_device(sides[0].context) || bl_net_close_device(sides[1].context) ? 5 : 0;
+}
+
+static void a_child_leaves_the_parent_s_queues_alone(void)
+{
+	struct side sides[2];
+	int status = 0;
+	pid_t pid;
+
+	pair_make(sides, &(struct pair_options){ .type = DOCA_VERBS_QP_TYPE_RC });
+	write_and_check(&sides[0], &sides[1], 64, 5);
+	pid = fork();
+	if (!pid)
+		_exit(act_as_child(sides));
+	check(pid > 0 && waitpid(pid, &status, 0) == pid);
+	check(WIFEXITED(status));
+	check_eq(WEXITSTATUS(status), 0);
+	write_and_check(&sides[1], &sides[0], 5000, 6);
+	pair_drop(sides);
+}
+
 static const struct tap_test tests[] = {
 	{ "rc_writes_between_hosts", rc_writes_between_hosts },
 	{ "rc_writes_between_gpus_with_queues_on_the_gpu", rc_writes_between_gpus_with_queues_on_the_gpu },
@@ -189,6 +234,7 @@ static const struct tap_test tests[] = {
 	{ "a_wrong_key_is_an_error_with_its_cause", a_wrong_key_is_an_error_with_its_cause },
 	{ "access_can_be_taken_back", access_can_be_taken_back },
 	{ "a_peer_that_is_not_there_is_not_connected", a_peer_that_is_not_there_is_not_connected },
+	{ "a_child_leaves_the_parent_s_queues_alone", a_child_leaves_the_parent_s_queues_alone },
 };
 
 TAP_MAIN(tests)
