@@ -92,7 +92,6 @@ static void look_at_features(struct doca_gpu *gpu)
 	/* a driver that does not know the question gives no promise */
 	gpu->need_mcst = attribute(gpu, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 0) <
 			 CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
-	gpu->async_store_release = attribute(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) >= 10;
 }
 
 /* That the CPU cannot reach GPU memory is no error, but has consequences. */

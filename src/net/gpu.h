@@ -65,7 +65,6 @@ struct bl_gpu_block {
  * @force_pcie: the lane can reach it over PCIe where there is a coherent link
  * @dmabuf:	the driver makes dma-bufs of its memory
  * @need_mcst:	what a NIC wrote may be seen by the GPU later than the completion
- * @async_store_release: it has asynchronous stores with release (compute capability 10 and later)
  * @lock:	guards what follows
  * @blocks:	memory, by the GPU's address
  * @nr_blocks:	how many
@@ -82,7 +81,6 @@ struct doca_gpu {
 	bool force_pcie;
 	bool dmabuf;
 	bool need_mcst;
-	bool async_store_release;
 	pthread_mutex_t lock;
 	struct bl_gpu_block *blocks[BL_GPU_BUCKETS];
 	size_t nr_blocks;
