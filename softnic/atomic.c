@@ -75,10 +75,11 @@ static int do_apart(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t
 int bl_atomic_do(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const struct bl_packet *packet,
 		 uint64_t *old_p)
 {
-	char *word = (char *)mem->addr + off;
+	char *word;
 
-	if (!bl_snic_mem_is_ordinary(mem) || (uintptr_t)word % packet->operand_len)
+	if (!bl_snic_mem_is_ordinary(mem) || ((uintptr_t)mem->addr + off) % packet->operand_len)
 		return do_apart(nic, mem, off, packet, old_p);
+	word = (char *)mem->addr + off;
 	if (nic->dirty)
 		bl_snic_mem_settle(nic);
 	*old_p = packet->operand_len == 8 ? do_8((uint64_t *)word, packet) : do_4((uint32_t *)word, packet);

@@ -22,8 +22,7 @@
 #define FIRST_QP      0x40
 #define LAST_FIRST_QP 0x800000
 
-#define LEAST_MTU   256
-#define LARGEST_MTU (1U << 20)
+#define LEAST_MTU 256
 
 /* A word that children find wiped, however they were made. */
 static int own(struct bl_snic *nic)
@@ -89,8 +88,9 @@ int bl_snic_number(struct bl_snic_map *map, uint32_t *next_p, unsigned int bits,
 
 static int check_attr(const struct bl_snic_attr *attr)
 {
-	if (attr->mtu && (attr->mtu < LEAST_MTU || attr->mtu > LARGEST_MTU || attr->mtu & (attr->mtu - 1)))
-		return fail(EINVAL, "mtu %u: not a power of two from %u to %u", attr->mtu, LEAST_MTU, LARGEST_MTU);
+	if (attr->mtu && (attr->mtu < LEAST_MTU || attr->mtu > BL_SNIC_MAX_PAYLOAD || attr->mtu & (attr->mtu - 1)))
+		return fail(EINVAL, "mtu %u: not a power of two from %u to %u", attr->mtu, LEAST_MTU,
+			    BL_SNIC_MAX_PAYLOAD);
 	if (attr->cpu < 0 || (attr->cpu && attr->manual))
 		return fail(EINVAL, "cpu %d: no such CPU, or no thread to bind", attr->cpu);
 	return 0;
@@ -146,6 +146,8 @@ static int open_link(struct bl_snic *nic)
 		}
 	}
 	nic->max_payload = nic->ops->max_payload(nic->link);
+	if (nic->max_payload > BL_SNIC_MAX_PAYLOAD)
+		nic->max_payload = BL_SNIC_MAX_PAYLOAD;
 	set_numbers(nic);
 	return 0;
 }

@@ -17,6 +17,9 @@
 
 #define BL_SNIC_MS 1000000ULL
 
+/* Of a packet, whatever the transport says. */
+#define BL_SNIC_MAX_PAYLOAD (1U << 20)
+
 /**
  * struct bl_snic - a NIC
  * @attr:	 as opened, defaults filled in

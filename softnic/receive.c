@@ -7,9 +7,10 @@
 #include "requester.h"
 #include "responder.h"
 
-static bool is_well_formed(const struct bl_snic *nic, const struct bl_packet *packet, const void *payload)
+/* A sender may have more room for a packet than this side has: what came through the transport is taken. */
+static bool is_well_formed(const struct bl_packet *packet, const void *payload)
 {
-	return packet->len <= nic->max_payload && (payload || !packet->len) && packet->psn <= BL_PSN_MASK;
+	return packet->len <= BL_SNIC_MAX_PAYLOAD && (payload || !packet->len) && packet->psn <= BL_PSN_MASK;
 }
 
 static bool is_from_peer(const struct bl_snic_qp *qp, const uint8_t *gid, const struct bl_packet *packet)
@@ -49,7 +50,7 @@ void bl_snic_receive(void *arg, const uint8_t *gid, const struct bl_packet *pack
 
 	bl_snic_count(nic, BL_SNIC_RX_PACKETS, 1);
 	bl_snic_count(nic, BL_SNIC_RX_BYTES, packet->len);
-	if (!is_well_formed(nic, packet, payload)) {
+	if (!is_well_formed(packet, payload)) {
 		bl_snic_count(nic, BL_SNIC_RX_MALFORMED, 1);
 		return;
 	}

@@ -91,9 +91,9 @@ static void *play(void *arg)
 	return NULL;
 }
 
-static void two_threads_play_ping_pong(void)
+static void ping_pong(bool shm)
 {
-	struct world *w = world_begin(&(struct world_options){.thread = true});
+	struct world *w = world_begin(&(struct world_options){.thread = true, .shm = shm});
 	struct player players[2] = {{&w->a, &w->b, true, NULL}, {&w->b, &w->a, false, NULL}};
 	pthread_t threads[2];
 
@@ -104,6 +104,16 @@ static void two_threads_play_ping_pong(void)
 	for (int i = 0; i < 2; i++)
 		check_str(players[i].wrong ? players[i].wrong : "nothing", "nothing");
 	world_end(w);
+}
+
+static void two_threads_play_ping_pong(void)
+{
+	ping_pong(false);
+}
+
+static void they_play_through_shared_memory_too(void)
+{
+	ping_pong(true);
 }
 
 /* Objects come and go, and are asked about, while packets fly. */
@@ -206,6 +216,7 @@ static void a_busy_nic_can_be_closed(void)
 
 static const struct tap_test tests[] = {
 	{"two_threads_play_ping_pong", two_threads_play_ping_pong},
+	{"they_play_through_shared_memory_too", they_play_through_shared_memory_too},
 	{"calls_come_through_while_packets_fly", calls_come_through_while_packets_fly},
 	{"an_idle_nic_sleeps_and_is_woken_by_a_doorbell", an_idle_nic_sleeps_and_is_woken_by_a_doorbell},
 	{"threads_notice_time_outs", threads_notice_time_outs},

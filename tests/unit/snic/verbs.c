@@ -288,6 +288,31 @@ static void a_path_that_is_full_is_tried_again(void)
 	world_end(w);
 }
 
+/* The transport that a NIC has when nobody says otherwise. */
+static void all_of_it_goes_through_shared_memory(void)
+{
+	struct world *w = world_begin(&(struct world_options){.mtu = 4096, .bytes = BYTES + 64, .shm = true});
+
+	for (unsigned int i = 0; i < NR_SIZES; i++) {
+		fill(w->a.mem, sizes[i], i);
+		post_recv(&w->b, 1 << 20, 1 << 20);
+		post_write(&w->a, &w->b, 0, 0, sizes[i]);
+		post_read(&w->a, &w->b, 1 << 20, 0, sizes[i]);
+		post_send(&w->a, 0, sizes[i]);
+		*(uint64_t *)(w->b.mem + BYTES) = 41;
+		post_add(&w->a, &w->b, BYTES, BYTES, 1);
+		world_run(w);
+		for (unsigned int j = 0; j < 4; j++)
+			world_expect(&w->a.send, BL_CQE_REQ, 0, (uint16_t)(i * 4 + j));
+		world_expect(&w->b.recv, BL_CQE_RESP_SEND, 0, (uint16_t)i);
+		check_eq(*(uint64_t *)(w->a.mem + BYTES), 41);
+		check(is_filled(w->b.mem, sizes[i], i));
+		check(is_filled(w->a.mem + (1 << 20), sizes[i], i));
+		check(is_filled(w->b.mem + (1 << 20), sizes[i], i));
+	}
+	world_end(w);
+}
+
 static const struct tap_test tests[] = {
 	{"a_write_of_any_size_arrives", a_write_of_any_size_arrives},
 	{"a_read_of_any_size_arrives", a_read_of_any_size_arrives},
@@ -302,6 +327,7 @@ static const struct tap_test tests[] = {
 	{"the_size_of_a_nic_bounds_its_packets", the_size_of_a_nic_bounds_its_packets},
 	{"a_message_longer_than_the_window_arrives", a_message_longer_than_the_window_arrives},
 	{"a_path_that_is_full_is_tried_again", a_path_that_is_full_is_tried_again},
+	{"all_of_it_goes_through_shared_memory", all_of_it_goes_through_shared_memory},
 };
 
 TAP_MAIN(tests)

@@ -82,7 +82,7 @@ static void make_side(struct world_side *side, const struct world_options *optio
 {
 	struct bl_snic_attr attr = {
 		.name = name,
-		.transport = &world_transport,
+		.transport = options->shm ? NULL : &world_transport,
 		.mtu = options->nic_mtu,
 		.manual = !options->thread,
 		.now_ns = options->thread ? NULL : world_now,

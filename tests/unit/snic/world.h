@@ -40,6 +40,7 @@ enum world_fate { WORLD_PASS, WORLD_DROP, WORLD_DOUBLE, WORLD_HOLD };
  * @collapsed:	completion queues of one entry
  * @uar:	doorbells by register
  * @thread:	NICs with threads, and real time
+ * @shm:	the transport in shared memory in place of the wire
  */
 struct world_options {
 	bool uc;
@@ -52,7 +53,7 @@ struct world_options {
 	bool no_access;
 	bool sig_all;
 	size_t bytes;
-	bool checked_cq, collapsed, uar, thread;
+	bool checked_cq, collapsed, uar, thread, shm;
 };
 
 /* A CQE as its reader sees it. */
