@@ -61,12 +61,14 @@ int bl_snic_lock(struct bl_snic *nic)
 		nic->ops->kick(nic->link);
 	pthread_mutex_lock(&nic->lock);
 	atomic_fetch_sub(&nic->wanted, 1);
+	nic->in_call = true;
 	nic->now = nic->attr.now_ns();
 	return 0;
 }
 
 void bl_snic_unlock(struct bl_snic *nic)
 {
+	nic->in_call = false;
 	pthread_mutex_unlock(&nic->lock);
 }
 
@@ -225,7 +227,10 @@ static void say_what_is_left(const struct bl_snic *nic)
 void bl_snic_close(struct bl_snic *nic)
 {
 	if (is_child(nic)) {
-		free_objects(nic, false);
+		/* what another thread was changing when the process was forked is left alone: rather a leak than a
+		 * crash */
+		if (!nic->in_call)
+			free_objects(nic, false);
 		nic->ops->forget(nic->link);
 	} else {
 		if (!nic->attr.manual)

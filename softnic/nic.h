@@ -28,6 +28,7 @@
  * @max_payload: of a packet of this transport
  * @owner:	 BL_SNIC_OWNED in the process that opened the NIC, in a page that is wiped in children
  * @wanted:	 callers that wait for @lock
+ * @in_call:	 a call has the lock, and may be half-way through a change of the lists of objects
  * @stop:	 the thread has to end
  * @now:	 time of the present pass or call
  * @path_check:	 when paths are looked at again
@@ -47,6 +48,7 @@ struct bl_snic {
 
 	pthread_mutex_t lock;
 	atomic_uint wanted;
+	bool in_call;
 	atomic_bool stop;
 	pthread_t thread;
 

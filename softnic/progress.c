@@ -73,16 +73,17 @@ static int check_paths(struct bl_snic *nic)
 int bl_snic_pass(struct bl_snic *nic)
 {
 	struct bl_snic_qp *qp;
-	int nr = 0;
+	int received, nr;
 
 	nic->now = nic->attr.now_ns();
-	nr += nic->ops->poll(nic->link, bl_snic_receive, nic, BUDGET);
+	received = nic->ops->poll(nic->link, bl_snic_receive, nic, BUDGET);
+	nr = received;
 	for (qp = nic->first_qp; qp; qp = qp->next)
 		nr += answer(qp);
 	for (qp = nic->first_qp; qp; qp = qp->next)
 		nr += serve(qp);
-	/* what a peer sent before it went has been taken */
-	if (!nr)
+	/* what a peer sent before it went comes first */
+	if (received < BUDGET)
 		nr += check_paths(nic);
 	bl_snic_mem_settle(nic);
 	return nr;

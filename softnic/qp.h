@@ -104,6 +104,7 @@ struct bl_requester {
  * @packet:  payload of each of them but the last
  * @msn:     message number
  * @atomic:  of a single packet with @original
+ * @again:   asked for again: does not count among those that were agreed on
  */
 struct bl_reply {
 	uint64_t psn;
@@ -112,6 +113,7 @@ struct bl_reply {
 	uint32_t packet;
 	uint32_t msn;
 	bool atomic;
+	bool again;
 	uint32_t rkey;
 	uint32_t len;
 	uint64_t va;
@@ -143,7 +145,7 @@ enum bl_ack_kind { BL_ACK_NONE, BL_ACK_POSITIVE, BL_ACK_RNR, BL_ACK_NAK, BL_ACK_
  * @nak_sent:  the sender knows of the gap
  * @ack:       what is to be said once all replies are sent
  * @ack_syndrome, @ack_psn: of it; the number only of one that is fatal
- * @replies, @nr_replies, @max_replies: in order of sequence numbers
+ * @replies, @nr_replies, @max_replies: in order of sequence numbers; one half is for those that are asked for again
  * @history:   results of the last atomics; a ring of @max_replies, @nr_atomics counts
  */
 struct bl_responder {

@@ -62,6 +62,9 @@ void bl_resp_read_again(struct bl_snic_qp *qp, const struct bl_request *request)
 enum bl_outcome bl_resp_atomic(struct bl_snic_qp *qp, const struct bl_request *request, struct bl_refusal *refusal);
 void bl_resp_atomic_again(struct bl_snic_qp *qp, const struct bl_request *request);
 
+/* responder_reply.c: whether there is room for one more answer of its kind. */
+bool bl_resp_has_room(const struct bl_snic_qp *qp, bool again);
+
 /* responder_reply.c: queue an answer, in order of sequence numbers. False: there is no room. */
 bool bl_resp_queue(struct bl_snic_qp *qp, const struct bl_reply *reply);
 

@@ -25,11 +25,18 @@ static bool is_masked(const struct bl_packet *packet)
 	return packet->opcode == BL_PKT_MASKED_CMP_SWAP || packet->opcode == BL_PKT_MASKED_FETCH_ADD;
 }
 
-static bool queue(struct bl_snic_qp *qp, uint64_t psn, uint64_t original)
+static void queue(struct bl_snic_qp *qp, const struct bl_atomic_result *result, bool again)
 {
-	struct bl_reply reply = {.psn = psn, .nr_psn = 1, .msn = qp->resp.msn, .atomic = true, .original = original};
+	struct bl_reply reply = {
+		.psn = result->psn,
+		.nr_psn = 1,
+		.msn = qp->resp.msn,
+		.atomic = true,
+		.again = again,
+		.original = result->original,
+	};
 
-	return bl_resp_queue(qp, &reply);
+	bl_resp_queue(qp, &reply);
 }
 
 enum bl_outcome bl_resp_atomic(struct bl_snic_qp *qp, const struct bl_request *request, struct bl_refusal *refusal)
@@ -37,7 +44,8 @@ enum bl_outcome bl_resp_atomic(struct bl_snic_qp *qp, const struct bl_request *r
 	const struct bl_packet *packet = request->packet;
 	struct bl_responder *resp = &qp->resp;
 	struct bl_snic_mr *mr = NULL;
-	uint64_t at = 0, original;
+	struct bl_atomic_result result = {.psn = request->psn};
+	uint64_t at = 0;
 
 	refusal->len = packet->operand_len;
 	if (packet->operand_len != 8 && !(packet->operand_len == 4 && is_masked(packet))) {
@@ -52,17 +60,17 @@ enum bl_outcome bl_resp_atomic(struct bl_snic_qp *qp, const struct bl_request *r
 	if (refusal->why)
 		return BL_OUTCOME_ACCESS;
 	/* room for the answer first: what is done cannot be taken back */
-	if (resp->nr_replies >= resp->max_replies / 2) {
+	if (!bl_resp_has_room(qp, false)) {
 		refusal->why = "more reads and atomics at a time than agreed";
 		return BL_OUTCOME_INVALID;
 	}
-	if (bl_atomic_do(qp->nic, &mr->mem, at, packet, &original)) {
+	if (bl_atomic_do(qp->nic, &mr->mem, at, packet, &result.original)) {
 		refusal->why = "the memory cannot be reached any more";
 		return BL_OUTCOME_ACCESS;
 	}
 	resp->msn++;
-	resp->history[resp->nr_atomics++ % resp->max_replies] = (struct bl_atomic_result){request->psn, original};
-	queue(qp, request->psn, original);
+	resp->history[resp->nr_atomics++ % resp->max_replies] = result;
+	queue(qp, &result, false);
 	return BL_OUTCOME_DONE;
 }
 
@@ -75,7 +83,7 @@ void bl_resp_atomic_again(struct bl_snic_qp *qp, const struct bl_request *reques
 		const struct bl_atomic_result *result = &resp->history[i % resp->max_replies];
 
 		if (result->psn == request->psn) {
-			queue(qp, result->psn, result->original);
+			queue(qp, result, true);
 			return;
 		}
 	}

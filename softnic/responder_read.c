@@ -65,7 +65,7 @@ enum bl_outcome bl_resp_read(struct bl_snic_qp *qp, const struct bl_request *req
 	if (refusal->why)
 		return BL_OUTCOME_ACCESS;
 	reply = reply_to(request, size, resp->msn + 1);
-	if (resp->nr_replies >= resp->max_replies / 2 || !bl_resp_queue(qp, &reply)) {
+	if (!bl_resp_queue(qp, &reply)) {
 		refusal->why = "more reads and atomics at a time than agreed";
 		return BL_OUTCOME_INVALID;
 	}
@@ -83,6 +83,7 @@ void bl_resp_read_again(struct bl_snic_qp *qp, const struct bl_request *request)
 	if (!size || request->packet->dma_len > BL_WQE_MAX_LEN || check(qp, request->packet))
 		return;
 	reply = reply_to(request, size, qp->resp.msn);
+	reply.again = true;
 	if (reply.psn + reply.nr_psn <= qp->resp.epsn)
 		bl_resp_queue(qp, &reply);
 }

@@ -20,6 +20,16 @@ static void drop(struct bl_responder *resp, unsigned int i)
 	memmove(&resp->replies[i], &resp->replies[i + 1], (resp->nr_replies - i) * sizeof(*resp->replies));
 }
 
+bool bl_resp_has_room(const struct bl_snic_qp *qp, bool again)
+{
+	const struct bl_responder *resp = &qp->resp;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < resp->nr_replies; i++)
+		nr += resp->replies[i].again == again;
+	return nr < resp->max_replies / 2;
+}
+
 bool bl_resp_queue(struct bl_snic_qp *qp, const struct bl_reply *reply)
 {
 	struct bl_responder *resp = &qp->resp;
@@ -33,7 +43,7 @@ bool bl_resp_queue(struct bl_snic_qp *qp, const struct bl_reply *reply)
 		else
 			i++;
 	}
-	if (resp->nr_replies == resp->max_replies)
+	if (!bl_resp_has_room(qp, reply->again))
 		return false;
 	memmove(&resp->replies[i + 1], &resp->replies[i], (resp->nr_replies - i) * sizeof(*resp->replies));
 	resp->replies[i] = *reply;

@@ -176,6 +176,7 @@ static void begin_model(struct model *model, struct world_side *side)
 static void one_run(uint64_t seed, unsigned int nr, unsigned int fates)
 {
 	static const uint32_t mtus[] = {256, 1024, 4096};
+	struct bl_snic_fault fault = {.seed = seed, .drop = 10000, .reorder = 20000, .duplicate = 20000, .nak = 10000};
 	struct world_options options = {.bytes = BYTES, .rnr_retry = 7, .rq_nr = 32};
 	struct world *w;
 
@@ -184,6 +185,7 @@ static void one_run(uint64_t seed, unsigned int nr, unsigned int fates)
 	options.mtu = mtus[dice(3)];
 	options.sq_psn = 0x1000000 - dice(200) - 1;
 	options.max_rd = (uint8_t)(1 + dice(8));
+	options.fault = seed % 3 ? NULL : &fault;
 	w = world_begin(&options);
 	begin_model(&models[0], &w->a);
 	begin_model(&models[1], &w->b);

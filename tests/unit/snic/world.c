@@ -84,6 +84,7 @@ static void make_side(struct world_side *side, const struct world_options *optio
 		.name = name,
 		.transport = options->shm ? NULL : &world_transport,
 		.mtu = options->nic_mtu,
+		.fault = options->fault,
 		.manual = !options->thread,
 		.now_ns = options->thread ? NULL : world_now,
 	};

@@ -40,6 +40,7 @@ enum world_fate { WORLD_PASS, WORLD_DROP, WORLD_DOUBLE, WORLD_HOLD };
  * @collapsed:	completion queues of one entry
  * @uar:	doorbells by register
  * @thread:	NICs with threads, and real time
+ * @fault:	to inject, besides those of the wire
  * @shm:	the transport in shared memory in place of the wire
  */
 struct world_options {
@@ -54,6 +55,7 @@ struct world_options {
 	bool sig_all;
 	size_t bytes;
 	bool checked_cq, collapsed, uar, thread, shm;
+	const struct bl_snic_fault *fault;
 };
 
 /* A CQE as its reader sees it. */
