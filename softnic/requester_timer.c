@@ -97,7 +97,7 @@ bool bl_req_timers(struct bl_snic_qp *qp)
 	if (bl_qp_is_rc(qp)) {
 		/* an answer to what comes now may have the same gap */
 		req->gap = 0;
-		bl_req_retry(qp, "no answer");
+		bl_req_retry(qp, "no answer; is it ready to receive?");
 	} else {
 		req->dropping = true;
 	}

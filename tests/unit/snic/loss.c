@@ -234,6 +234,26 @@ static void nobody_answers_for_ever(void)
 	world_end(w);
 }
 
+/* Nobody has that number: the port is there, but does not answer for it. */
+static void a_wrong_number_ends_it(void)
+{
+	struct world *w = world_begin(NULL);
+	struct bl_snic_qp_mod mod = world_query(&w->a).mod;
+
+	check_eq(bl_snic_qp_modify(w->a.qp, &(struct bl_snic_qp_mod){.state = BL_SNIC_RST}), 0);
+	mod.dest_qpn ^= 0x10;
+	for (int state = BL_SNIC_INIT; state <= BL_SNIC_RTS; state++) {
+		mod.state = (enum bl_snic_qp_state)state;
+		check_eq(bl_snic_qp_modify(w->a.qp, &mod), 0);
+	}
+	post_write(&w->a, &w->b, 0, 0, 8);
+	world_wait(w, 3 * SECOND);
+	world_expect(&w->a.send, BL_CQE_REQ_ERR, 0x15, 0);
+	check_has(world_query(&w->a).error.text, "is it ready to receive?");
+	check_eq(world_counter(&w->b, BL_SNIC_RX_UNKNOWN_QP), 8);
+	world_end(w);
+}
+
 static void without_retries_the_first_time_out_is_the_last(void)
 {
 	struct world *w = world_begin(&(struct world_options){.no_retry = true});
@@ -355,6 +375,7 @@ static const struct tap_test tests[] = {
 	{"doubled_packets_do_nothing_twice", doubled_packets_do_nothing_twice},
 	{"reordered_packets_arrive_in_order", reordered_packets_arrive_in_order},
 	{"nobody_answers_for_ever", nobody_answers_for_ever},
+	{"a_wrong_number_ends_it", a_wrong_number_ends_it},
 	{"without_retries_the_first_time_out_is_the_last", without_retries_the_first_time_out_is_the_last},
 	{"a_receiver_that_is_late_gets_the_message", a_receiver_that_is_late_gets_the_message},
 	{"a_write_with_immediate_waits_for_its_receive_list", a_write_with_immediate_waits_for_its_receive_list},
