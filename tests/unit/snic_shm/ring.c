@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -363,6 +364,106 @@ static void no_wake_up_is_lost(void)
 	bed_free(&crowd.bed);
 }
 
+/**
+ * struct duel - two threads that act in the same moment, round after round
+ * @go:   round that may begin
+ * @done: round that the second thread has ended
+ * @room: the duel is about room, not about records
+ * @told: what the second thread's act has said: the other side must be woken
+ */
+struct duel {
+	struct bed bed;
+	_Atomic(uint32_t) go;
+	_Atomic(uint32_t) done;
+	bool room;
+	bool told;
+	bool stop;
+};
+
+static void spin_until(_Atomic(uint32_t) *word, uint32_t value)
+{
+	for (unsigned int i = 1; atomic_load(word) < value; i++) {
+		if (i % 256 == 0)
+			sched_yield();
+	}
+}
+
+/* One sends a record while the other goes to sleep, or gives room back while the other goes to wait for it. */
+static void *second(void *arg)
+{
+	struct duel *duel = arg;
+
+	for (uint32_t round = 1;; round++) {
+		spin_until(&duel->go, round);
+		if (duel->stop)
+			return NULL;
+		if (duel->room)
+			duel->told = bl_shm_rx_tell(&duel->bed.rx);
+		else
+			put(&duel->bed, round, 8, &duel->told);
+		atomic_store(&duel->done, round);
+	}
+}
+
+/* Return: rounds in which neither has seen the other, so that both would sleep for ever. */
+static uint32_t fight(struct duel *duel, uint32_t rounds)
+{
+	struct bl_packet packet;
+	const void *payload;
+	uint32_t lost = 0;
+	bool sleeps, wake;
+
+	for (uint32_t round = 1; round <= rounds; round++) {
+		if (duel->room) {
+			while (bl_shm_tx_reserve(&duel->bed.tx, 3000))
+				bl_shm_tx_commit(&duel->bed.tx, &(struct bl_packet){.len = 3000});
+			while (bl_shm_rx_next(&duel->bed.rx, &packet, &payload) == 1)
+				bl_shm_rx_done(&duel->bed.rx);
+		}
+		atomic_store(&duel->go, round);
+		/* the other one needs some time to see that and to get there */
+		for (volatile uint32_t i = 0; i < round % 256; i++)
+			;
+		sleeps = duel->room ? !bl_shm_tx_reserve(&duel->bed.tx, 3000) : bl_shm_rx_sleep(&duel->bed.rx);
+		spin_until(&duel->done, round);
+		lost += sleeps && !duel->told;
+		if (!duel->room) {
+			bl_shm_rx_awake(&duel->bed.rx);
+			get(&duel->bed, &wake);
+			bl_shm_rx_tell(&duel->bed.rx);
+		}
+	}
+	return lost;
+}
+
+static uint32_t lost_in_duels(bool room)
+{
+	static struct duel duel;
+	pthread_t thread;
+	uint32_t lost;
+
+	duel = (struct duel){.room = room};
+	bed_make(&duel.bed);
+	duel.bed.rx.ring = &duel.bed.sent;
+	check_eq(pthread_create(&thread, NULL, second, &duel), 0);
+	lost = fight(&duel, 20000);
+	duel.stop = true;
+	atomic_store(&duel.go, UINT32_MAX);
+	pthread_join(thread, NULL);
+	bed_free(&duel.bed);
+	return lost;
+}
+
+static void a_record_and_a_sleeper_never_miss_each_other(void)
+{
+	check_eq(lost_in_duels(false), 0);
+}
+
+static void room_and_who_waits_for_it_never_miss_each_other(void)
+{
+	check_eq(lost_in_duels(true), 0);
+}
+
 static int file_of(size_t len, unsigned int seals)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -414,12 +515,6 @@ static void memory_that_is_not_as_it_should_be_is_refused(void)
 	fd = file_of(len, seals | F_SEAL_WRITE);
 	check_eq(taken(fd, size), -EPERM);
 	close(fd);
-	fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
-	if (fd >= 0) {
-		check(!ftruncate(fd, 2 << 20) && !fcntl(fd, F_ADD_SEALS, seals));
-		check_eq(taken(fd, (2 << 20) - (uint64_t)sysconf(_SC_PAGESIZE)), -EPROTO);
-		close(fd);
-	}
 }
 
 static void rings_of_wrong_sizes_are_not_made(void)
@@ -443,6 +538,8 @@ static const struct tap_test tests[] = {
 	{"lies about the tail end the sending", lies_about_the_tail_end_the_sending},
 	{"any bytes are read without harm", any_bytes_are_read_without_harm},
 	{"no wake-up is lost", no_wake_up_is_lost},
+	{"a record and a sleeper never miss each other", a_record_and_a_sleeper_never_miss_each_other},
+	{"room and who waits for it never miss each other", room_and_who_waits_for_it_never_miss_each_other},
 	{"memory that is not as it should be is refused", memory_that_is_not_as_it_should_be_is_refused},
 	{"rings of wrong sizes are not made", rings_of_wrong_sizes_are_not_made},
 };

@@ -57,6 +57,9 @@ static void *kick_all(void *arg)
 	uint64_t end = bl_now_ns() + DEADLINE_NS;
 
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
+		/* at every moment of the other's way into its sleep */
+		for (volatile uint32_t k = 0; k < i % 1000; k++)
+			;
 		atomic_store_explicit(&kicker->posted, i, memory_order_relaxed);
 		shm->kick(kicker->port.link);
 		while (atomic_load(&kicker->seen) < i && bl_now_ns() < end)
