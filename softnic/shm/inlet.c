@@ -14,9 +14,10 @@
 #include "util/fork.h"
 #include "util/log.h"
 
-#define GREETING_NS   2000000000ULL /* a sender greets in the same breath as it connects */
-#define MAX_ACCEPTS   64	    /* in one go: packets come in between */
-#define MAX_STRANGERS 64	    /* connections without greeting at one time */
+#define GREETING_NS    2000000000ULL /* a sender greets in the same breath as it connects */
+#define MAX_ACCEPTS    64	     /* in one go: packets come in between */
+#define MAX_COMPLAINTS 16	     /* lines about peers that were refused: anybody can make us write them */
+#define MAX_STRANGERS  64	     /* connections without greeting at one time */
 
 /* Room in the table, so that an inlet which was made can be listed. */
 static int make_room(struct bl_snic_link *link)
@@ -107,32 +108,39 @@ void bl_shm_inlets_sweep(struct bl_snic_link *link)
 
 static void refuse(struct bl_snic_link *link, struct bl_shm_inlet *inlet, int err)
 {
+	link->refusals++;
 	bl_shm_refuse(inlet->watch.fd, err);
 	bl_shm_inlet_end(link, inlet, BL_SHM_GONE);
 }
 
-static void hear_greeting(struct bl_snic_link *link, struct bl_shm_inlet *inlet)
+/* Greeting and ring of a peer. */
+static int be_greeted(struct bl_shm_inlet *inlet)
 {
 	struct bl_shm_greeting greeting;
 	int fd, ret;
 
 	ret = bl_shm_greeted(inlet->watch.fd, &greeting, &fd);
-	if (ret == -EAGAIN)
-		return;
-	if (ret == -ECONNRESET) {
-		bl_shm_inlet_end(link, inlet, BL_SHM_GONE);
-		return;
-	}
-	if (!ret) {
-		ret = bl_shm_memory_take(fd, greeting.ring_size, &inlet->ring);
-		bl_shm_fd_close(fd);
-	}
-	if (ret) {
-		refuse(link, inlet, -ret);
-		return;
-	}
+	if (ret)
+		return ret;
 	memcpy(inlet->gid, greeting.gid, sizeof(inlet->gid));
-	inlet_open(link, inlet);
+	ret = bl_shm_memory_take(fd, greeting.ring_size, &inlet->ring);
+	bl_shm_fd_close(fd);
+	return ret;
+}
+
+static void hear_greeting(struct bl_snic_link *link, struct bl_shm_inlet *inlet)
+{
+	int hush = link->refusals >= MAX_COMPLAINTS, ret;
+
+	bl_fail_hush(hush);
+	ret = be_greeted(inlet);
+	bl_fail_hush(-hush);
+	if (!ret)
+		inlet_open(link, inlet);
+	else if (ret == -ECONNRESET)
+		bl_shm_inlet_end(link, inlet, BL_SHM_GONE);
+	else if (ret != -EAGAIN)
+		refuse(link, inlet, -ret);
 }
 
 void bl_shm_inlet_hear(struct bl_snic_link *link, struct bl_shm_inlet *inlet)
@@ -168,14 +176,17 @@ static unsigned int strangers(const struct bl_snic_link *link)
 static void take_in(struct bl_snic_link *link, int fd)
 {
 	struct bl_shm_inlet *inlet = NULL;
-	int ret;
+	int hush = link->refusals >= MAX_COMPLAINTS, ret;
 
+	bl_fail_hush(hush);
 	ret = bl_shm_check_user(fd);
+	bl_fail_hush(-hush);
 	if (!ret) {
 		inlet = inlet_new(link, fd);
 		ret = inlet ? 0 : -ENOMEM;
 	}
 	if (ret) {
+		link->refusals++;
 		bl_shm_refuse(fd, -ret);
 		bl_shm_fd_close(fd);
 		return;

@@ -75,41 +75,45 @@ static size_t ring_size_wanted(void)
 }
 
 /* An address that nobody has, and the socket of its name. */
-static int bind_new(struct bl_snic_link *link, struct sockaddr_un *addr)
+static int bind_new(struct bl_snic_link *link)
 {
+	struct sockaddr_un addr;
 	socklen_t len;
 	int ret;
 
 	for (int i = 0; i < 4; i++) {
 		ret = bl_shm_gid_make(link->gid);
 		if (!ret)
-			ret = bl_shm_address(link->gid, addr, &len);
+			ret = bl_shm_address(link->gid, &addr, &len);
 		if (ret)
 			return ret;
-		if (!bind(link->listener.fd, (struct sockaddr *)addr, len)) {
-			link->file = addr->sun_path[0];
+		if (!bind(link->listener.fd, (struct sockaddr *)&addr, len)) {
+			memcpy(link->file, addr.sun_path, sizeof(link->file));
 			return 0;
 		}
 		if (errno != EADDRINUSE)
 			break;
 	}
-	return fail(errno, "%s: bind %s%s: %s", link->name, addr->sun_path[0] ? "" : "@",
-		    addr->sun_path + !addr->sun_path[0], strerror(errno));
+	return fail(errno, "%s: bind %s%s: %s", link->name, addr.sun_path[0] ? "" : "@",
+		    addr.sun_path + !addr.sun_path[0], strerror(errno));
+}
+
+static void remove_file(struct bl_snic_link *link)
+{
+	if (link->file[0])
+		unlink(link->file);
 }
 
 static int listen_on(struct bl_snic_link *link)
 {
-	struct sockaddr_un addr;
 	int ret;
 
-	ret = bind_new(link, &addr);
+	ret = bind_new(link);
 	if (ret)
 		return ret;
 	if (listen(link->listener.fd, SOMAXCONN)) {
 		ret = fail(errno, "%s: listen: %s", link->name, strerror(errno));
-		if (link->file)
-			unlink(addr.sun_path);
-		link->file = false;
+		remove_file(link);
 	}
 	return ret;
 }
@@ -131,16 +135,6 @@ static int open_fds(struct bl_snic_link *link)
 			return fail(-*fds[i], "%s: descriptors: %s", link->name, strerror(-*fds[i]));
 	}
 	return 0;
-}
-
-static void remove_file(struct bl_snic_link *link)
-{
-	struct sockaddr_un addr;
-	socklen_t len;
-
-	/* under the name that it was made with, unless the variable changed since: then it stays, as after a kill */
-	if (link->file && !bl_shm_address(link->gid, &addr, &len) && addr.sun_path[0])
-		unlink(addr.sun_path);
 }
 
 static void close_fds(struct bl_snic_link *link)

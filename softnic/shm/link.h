@@ -90,7 +90,8 @@ struct bl_snic_path {
  * @spare:    a descriptor to give up when there are no more, to turn a peer away with
  * @name:     in messages
  * @gid:      own address
- * @file:     the listener has a name in the file system
+ * @file:     name of the listener in the file system, or empty
+ * @refusals: peers that were refused; the first ones are worth a line each
  * @short_of_fds: peers are being turned away; said once
  * @accept_again: there may be more connections than were taken
  * @more_events:  there may be more events than were looked at
@@ -113,7 +114,8 @@ struct bl_snic_link {
 	int spare;
 	char name[32];
 	uint8_t gid[BL_SHM_GID_LEN];
-	bool file;
+	char file[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	unsigned int refusals;
 	bool short_of_fds;
 	bool accept_again;
 	bool more_events;

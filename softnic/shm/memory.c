@@ -18,6 +18,11 @@
 #define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
 #endif
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22 /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
 static size_t page_size(void)
@@ -42,7 +47,11 @@ static int map_parts(int fd, char *base, size_t size, int prot)
 		    MAP_FAILED)
 			return -errno;
 	}
-	return madvise(base, page + 2 * size, MADV_DONTFORK) ? -errno : 0;
+	if (madvise(base, page + 2 * size, MADV_DONTFORK))
+		return -errno;
+	/* or the first packets on each page are slow; where the kernel does not know how, they are */
+	(void)madvise(base + page, 2 * size, prot & PROT_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	return 0;
 }
 
 static int map(int fd, size_t size, int prot, struct bl_shm_ring *ring)
