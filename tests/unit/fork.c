@@ -119,7 +119,9 @@ static int open_in(int fd)
 static int only_registered_ones_are_closed(void)
 {
 	/* what was closed is not registered any more */
-	return bl_fork_fd_remove(fds[0]) || bl_fork_fd_remove(fds[2]) || open_in(fds[0]) || !open_in(fds[1]) || open_in(fds[2]) || !open_in(fds[3]);
+	if (bl_fork_fd_remove(fds[0]) || bl_fork_fd_remove(fds[2]))
+		return 2;
+	return open_in(fds[0]) || !open_in(fds[1]) || open_in(fds[2]) || !open_in(fds[3]);
 }
 
 static void children_close_what_is_registered(void)
