@@ -132,7 +132,6 @@ int bl_cq_put(struct bl_snic_cq *cq, const struct bl_cqe *cqe)
 		return -ENOSPC;
 	}
 	fill(raw, cq, cqe);
-	bl_snic_mem_settle(nic);
 	/* the reader polls the owner bit in the last word: the rest first, then that word, in one piece */
 	ret = bl_snic_mem_write(nic, &cq->attr.ring, off, raw, TAIL);
 	if (!ret)

@@ -89,6 +89,23 @@ static void a_lost_acknowledgement_is_repeated(void)
 	world_end(w);
 }
 
+/* Only its acknowledgements were lost, and the first packet that comes again says so. */
+static void what_has_arrived_is_not_sent_again(void)
+{
+	struct world *w = begin(BL_PKT_ACK, 0, 2, WORLD_DROP);
+
+	fill(w->a.mem, 60000, 1);
+	post_write(&w->a, &w->b, 0, 0, 60000);
+	post_nop(&w->a, 0);
+	world_run(w);
+	world_room = 2;
+	world_wait(w, SECOND);
+	finish_write(w, 60000);
+	check_eq(world_counter(&w->a, BL_SNIC_TIMEOUTS), 1);
+	check(world_counter(&w->a, BL_SNIC_TX_RETRIES) < 10);
+	world_end(w);
+}
+
 static void a_send_whose_acknowledgement_is_lost_arrives_once(void)
 {
 	struct world *w = begin(BL_PKT_ACK, 0, 1, WORLD_DROP);
@@ -365,6 +382,7 @@ static const struct tap_test tests[] = {
 	{"a_lost_request_is_sent_again", a_lost_request_is_sent_again},
 	{"a_gap_is_told_at_once", a_gap_is_told_at_once},
 	{"a_lost_acknowledgement_is_repeated", a_lost_acknowledgement_is_repeated},
+	{"what_has_arrived_is_not_sent_again", what_has_arrived_is_not_sent_again},
 	{"a_send_whose_acknowledgement_is_lost_arrives_once", a_send_whose_acknowledgement_is_lost_arrives_once},
 	{"a_lost_answer_in_the_middle_of_a_read_is_asked_for_again",
 	 a_lost_answer_in_the_middle_of_a_read_is_asked_for_again},

@@ -188,25 +188,73 @@ static void a_value_in_place_of_data_is_a_bad_response(void)
 	world_end(w);
 }
 
-static void more_reads_than_agreed_are_refused(void)
+/* Reads of 8 bytes with these sequence numbers arrive together at b. */
+static void arrive(struct world *w, const uint32_t *psns, size_t nr)
 {
-	struct world *w = world_begin(&(struct world_options){.max_rd = 2});
 	struct bl_packet packet = to_b(w, BL_PKT_READ_REQUEST, 0);
 	struct bl_snic_path *path;
 
-	world_room = 3;
 	packet.va = w->b.iova;
 	packet.rkey = w->b.key;
 	packet.dma_len = 8;
 	check_eq(world_transport.path_open(port_of(&w->a), bl_snic_gid(w->b.nic), &path), 0);
-	for (packet.psn = 0; packet.psn < 3; packet.psn++) {
+	for (size_t i = 0; i < nr; i++) {
+		packet.psn = psns[i];
 		check(world_transport.reserve(path, 0));
 		world_transport.commit(path, &packet);
 	}
 	world_transport.path_close(path);
 	check(bl_snic_progress(w->b.nic) > 0);
+}
+
+static void more_reads_than_agreed_are_refused(void)
+{
+	struct world *w = world_begin(&(struct world_options){.max_rd = 2});
+
+	arrive(w, (const uint32_t[]){0, 1, 2}, 3);
 	check_eq(world_query(&w->b).mod.state, BL_SNIC_ERR);
 	check_has(world_query(&w->b).error.text, "agreed");
+	world_end(w);
+}
+
+/* What the wire has kept for a while is answered again, and is not held against the sender. */
+static void late_copies_of_reads_do_not_count(void)
+{
+	struct world *w = world_begin(&(struct world_options){.max_rd = 1});
+
+	arrive(w, (const uint32_t[]){0}, 1);
+	arrive(w, (const uint32_t[]){1}, 1);
+	arrive(w, (const uint32_t[]){0, 1, 2}, 3);
+	check_eq(world_query(&w->b).mod.state, BL_SNIC_RTS);
+	check_eq(world_query(&w->b).expected_psn, 3);
+	check_eq(world_counter(&w->b, BL_SNIC_RX_DUPLICATE), 2);
+	/* one place is for copies: the other one is not answered */
+	check_eq(world_counter(&w->b, BL_SNIC_TX_PACKETS), 4);
+	world_end(w);
+}
+
+static uint32_t answered[8];
+static unsigned int nr_answered;
+
+static enum world_fate note_answers(const struct bl_packet *packet, unsigned int nr)
+{
+	if (packet->opcode == BL_PKT_READ_ONLY && nr_answered < 8)
+		answered[nr_answered++] = packet->psn;
+	return WORLD_PASS;
+}
+
+/* Who asks again waits for that answer first, and cannot use the later one before. */
+static void answers_go_in_order_of_their_numbers(void)
+{
+	struct world *w = world_begin(&(struct world_options){.max_rd = 2});
+
+	nr_answered = 0;
+	world_fate = note_answers;
+	arrive(w, (const uint32_t[]){0}, 1);
+	arrive(w, (const uint32_t[]){1, 0}, 2);
+	check_eq(nr_answered, 3);
+	check_eq(answered[1], 0);
+	check_eq(answered[2], 1);
 	world_end(w);
 }
 
@@ -218,6 +266,8 @@ static const struct tap_test tests[] = {
 	{"an_answer_of_a_wrong_length_is_a_bad_response", an_answer_of_a_wrong_length_is_a_bad_response},
 	{"a_value_in_place_of_data_is_a_bad_response", a_value_in_place_of_data_is_a_bad_response},
 	{"more_reads_than_agreed_are_refused", more_reads_than_agreed_are_refused},
+	{"late_copies_of_reads_do_not_count", late_copies_of_reads_do_not_count},
+	{"answers_go_in_order_of_their_numbers", answers_go_in_order_of_their_numbers},
 };
 
 TAP_MAIN(tests)
