@@ -135,6 +135,9 @@ void bl_qp_fail(struct bl_snic_qp *qp, uint64_t wr, const struct bl_cause *cause
 	say(qp, cause);
 	qp->state = qp->mod.state = BL_SNIC_ERR;
 	qp->req.timer = qp->req.rnr_until = 0;
+	/* queues are reached by the NIC's thread only, where it has one: its next pass flushes */
+	if (qp->nic->in_call && !qp->nic->attr.manual)
+		return;
 	flush_taken(qp, wr, cause);
 	bl_qp_flush(qp);
 }

@@ -193,6 +193,50 @@ static void threads_notice_time_outs(void)
 	world_end(w);
 }
 
+/* Memory that may be reached from the NIC's own thread only: the ring of completions here. */
+static pthread_t caller;
+static atomic_int writes_of_caller, writes_of_nic;
+static uint8_t ring[64 * 64];
+
+static int ring_write(void *priv, uint64_t off, const void *src, size_t len)
+{
+	atomic_fetch_add(pthread_equal(pthread_self(), caller) ? &writes_of_caller : &writes_of_nic, 1);
+	memcpy(ring + off, src, len);
+	return 0;
+}
+
+static int ring_read(void *priv, uint64_t off, void *dst, size_t len)
+{
+	memcpy(dst, ring + off, len);
+	return 0;
+}
+
+static void only_the_thread_reaches_memory_behind_functions(void)
+{
+	struct world *w = world_begin(&(struct world_options){.thread = true});
+	struct bl_snic_cq_attr attr = {.ring.read = ring_read, .ring.write = ring_write, .nr = 64, .overrun = true};
+	struct bl_snic_qp_attr qp_attr = world_query(&w->a).attr;
+	uint64_t until = bl_now_ns() + DEADLINE_NS;
+	struct bl_snic_cq *cq;
+	struct bl_snic_qp *qp;
+
+	caller = pthread_self();
+	atomic_store(&writes_of_caller, 0);
+	atomic_store(&writes_of_nic, 0);
+	check_eq(bl_snic_cq_create(w->a.nic, &attr, &cq), 0);
+	qp_attr.recv_cq = cq;
+	check_eq(bl_snic_qp_create(w->a.pd, &qp_attr, &qp), 0);
+	post_recv(&w->a, 0, 10);
+	check_eq(bl_snic_qp_modify(qp, &(struct bl_snic_qp_mod){.state = BL_SNIC_ERR}), 0);
+	while (atomic_load(&writes_of_nic) < 2 && bl_now_ns() < until)
+		sched_yield();
+	check_eq(atomic_load(&writes_of_nic), 2);
+	check_eq(atomic_load(&writes_of_caller), 0);
+	check_eq(bl_snic_qp_destroy(qp), 0);
+	check_eq(bl_snic_cq_destroy(cq), 0);
+	world_end(w);
+}
+
 static void the_thread_makes_the_progress(void)
 {
 	struct world *w = world_begin(&(struct world_options){.thread = true});
@@ -220,6 +264,7 @@ static const struct tap_test tests[] = {
 	{"calls_come_through_while_packets_fly", calls_come_through_while_packets_fly},
 	{"an_idle_nic_sleeps_and_is_woken_by_a_doorbell", an_idle_nic_sleeps_and_is_woken_by_a_doorbell},
 	{"threads_notice_time_outs", threads_notice_time_outs},
+	{"only_the_thread_reaches_memory_behind_functions", only_the_thread_reaches_memory_behind_functions},
 	{"the_thread_makes_the_progress", the_thread_makes_the_progress},
 	{"a_busy_nic_can_be_closed", a_busy_nic_can_be_closed},
 };
