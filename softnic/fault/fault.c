@@ -172,7 +172,7 @@ static bool answer_nak(struct bl_snic_link *link, const uint8_t *gid, const stru
 
 	while (path && (!gid || memcmp(path->gid, gid, sizeof(path->gid))))
 		path = path->next;
-	if (!path || !bl_flow_nak(&path->flows, request, &nak) || !link->ops->reserve(path->below, 0))
+	if (!path || !link->ops->reserve(path->below, 0) || !bl_flow_nak(&path->flows, request, &nak))
 		return false;
 	link->ops->commit(path->below, &nak);
 	return true;

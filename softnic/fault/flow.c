@@ -60,6 +60,7 @@ void bl_flow_note(struct bl_flows *flows, const struct bl_packet *packet)
 	if (!flow)
 		return;
 	/* an answer to something doubled takes it back, which is true as well */
+	flow->refused = flow->refused && flow->next == next;
 	flow->next = next;
 	flow->msn = packet->msn;
 }
@@ -71,14 +72,14 @@ static bool is_request(const struct bl_packet *packet)
 	       packet->opcode == BL_PKT_MASKED_FETCH_ADD;
 }
 
-bool bl_flow_nak(const struct bl_flows *flows, const struct bl_packet *request, struct bl_packet *nak)
+bool bl_flow_nak(struct bl_flows *flows, const struct bl_packet *request, struct bl_packet *nak)
 {
-	const struct bl_flow *flow;
+	struct bl_flow *flow;
 
 	if (!is_request(request))
 		return false;
 	flow = find(flows, request->src_qpn, request->dest_qpn);
-	if (!flow || ((request->psn - flow->next) & BL_PSN_MASK) >= WINDOW)
+	if (!flow || flow->refused || ((request->psn - flow->next) & BL_PSN_MASK) >= WINDOW)
 		return false;
 	*nak = (struct bl_packet){
 		.opcode = BL_PKT_ACK,
@@ -88,6 +89,7 @@ bool bl_flow_nak(const struct bl_flows *flows, const struct bl_packet *request, 
 		.psn = flow->next,
 		.msn = flow->msn,
 	};
+	flow->refused = true;
 	return true;
 }
 

@@ -21,12 +21,14 @@
  * @responder: the other one
  * @next:      first sequence number that is not acknowledged
  * @msn:       as last told
+ * @refused:   a NAK has asked for @next
  */
 struct bl_flow {
 	uint32_t requester;
 	uint32_t responder;
 	uint32_t next;
 	uint32_t msn;
+	bool refused;
 };
 
 /* Those over one path. All zero: none. */
@@ -39,8 +41,11 @@ struct bl_flows {
 /* A packet leaves: if it is a response that acknowledges, note it. Without memory there is nothing noted. */
 void bl_flow_note(struct bl_flows *flows, const struct bl_packet *packet);
 
-/* The NAK that a request may get instead of an answer. Return: false: none can be made that is true. */
-bool bl_flow_nak(const struct bl_flows *flows, const struct bl_packet *request, struct bl_packet *nak);
+/*
+ * The NAK that a request may get instead of an answer. A responder asks for a number once; more would use up the
+ * retries of a requester that has many packets under way. Return: false: none can be made that is true.
+ */
+bool bl_flow_nak(struct bl_flows *flows, const struct bl_packet *request, struct bl_packet *nak);
 
 void bl_flows_clear(struct bl_flows *flows);
 

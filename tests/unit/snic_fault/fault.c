@@ -276,6 +276,26 @@ static void a_nak_asks_for_what_is_not_acknowledged(void)
 	bed_free();
 }
 
+static void a_number_is_asked_for_once(void)
+{
+	struct bl_snic_path *path = NULL;
+
+	bed_make(&(struct bl_snic_fault){.nak = 1000000}, 5);
+	check_eq(bed.ops->path_open(bed.link, bed.wire.gid, &path), 0);
+	answer(path, BL_PKT_ACK, 0, BL_PSN_MASK);
+	check_eq(poll_once(1), 0);
+	check_eq(poll_once(1), 1);
+	/* the same answer once more is no progress */
+	answer(path, BL_PKT_ACK, 0, BL_PSN_MASK);
+	check_eq(poll_once(1), 1);
+	answer(path, BL_PKT_ACK, 0, 2);
+	check_eq(poll_once(2), 1);
+	check_eq(bed.counts[3], 2);
+	check_eq(bed.wire.out[bed.wire.nr_out - 1].psn, 3);
+	bed.ops->path_close(path);
+	bed_free();
+}
+
 static void what_cannot_get_a_true_nak_is_let_through(void)
 {
 	struct bl_snic_path *path = NULL;
@@ -318,12 +338,13 @@ static void all_kinds_of_requests_get_naks(void)
 
 	bed_make(&(struct bl_snic_fault){.nak = 1000000}, sizeof(opcodes));
 	check_eq(bed.ops->path_open(bed.link, bed.wire.gid, &path), 0);
-	answer(path, BL_PKT_ACK, 0, BL_PSN_MASK);
-	for (size_t i = 0; i < sizeof(opcodes); i++)
+	for (uint32_t i = 0; i < sizeof(opcodes); i++) {
 		bed.wire.in[i].opcode = opcodes[i];
-	poll_all(16);
-	check_eq(bed.nr_seen, 0);
+		answer(path, BL_PKT_ACK, 0, (i - 1) & BL_PSN_MASK);
+		check_eq(poll_once(1), 0);
+	}
 	check_eq(bed.counts[3], sizeof(opcodes));
+	check_eq(bed.nr_seen, 0);
 	bed.ops->path_close(path);
 	bed_free();
 }
@@ -394,6 +415,7 @@ static const struct tap_test tests[] = {
 	{"what is held at the end is freed", what_is_held_at_the_end_is_freed},
 	{"doubled ones arrive twice", doubled_ones_arrive_twice},
 	{"a NAK asks for what is not acknowledged", a_nak_asks_for_what_is_not_acknowledged},
+	{"a number is asked for once", a_number_is_asked_for_once},
 	{"what cannot get a true NAK is let through", what_cannot_get_a_true_nak_is_let_through},
 	{"all kinds of requests get NAKs", all_kinds_of_requests_get_naks},
 	{"the rest is the transport's", the_rest_is_the_transports},
