@@ -13,7 +13,8 @@ static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE };
 
 #define NR_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-static pthread_mutex_t actions_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t actions_lock = PTHREAD_MUTEX_INITIALIZER; /* over before[]; free in a child */
 static struct sigaction before[NR_SIGNALS];
 
 static uintptr_t pc_of(const ucontext_t *uc)
@@ -79,6 +80,21 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	errno = saved;
 }
 
+static void fork_begin(void)
+{
+	pthread_mutex_lock(&actions_lock);
+}
+
+static void fork_end(void)
+{
+	pthread_mutex_unlock(&actions_lock);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(fork_begin, fork_end, fork_end);
+}
+
 /* Again with each grid: the program may have set its own meanwhile, and expects to get the rest of the signals. */
 void grid_crash_init(void)
 {
@@ -86,6 +102,7 @@ void grid_crash_init(void)
 	struct sigaction now;
 
 	sigemptyset(&mine.sa_mask);
+	pthread_once(&fork_once, watch_forks);
 	pthread_mutex_lock(&actions_lock);
 	for (size_t i = 0; i < NR_SIGNALS; i++) {
 		if (sigaction(signals[i], NULL, &now) || now.sa_sigaction == on_signal)

@@ -58,7 +58,7 @@ struct bl_grid_actor {
  * @order:	 who runs when
  * @seed:	 seeded orders: where the generator begins
  * @max_steps:	 seeded orders: more is taken for an endless loop, 0: BL_GRID_MAX_STEPS
- * @pct_changes: BL_GRID_PCT: how often a priority changes, 0: 3
+ * @pct_changes: BL_GRID_PCT: how often a priority changes, at most 8, 0: 3
  * @pct_steps:	 BL_GRID_PCT: among how many first steps, 0: BL_GRID_PCT_STEPS
  * @actors:	 what runs beside the grid, @nr_actors of them
  */
@@ -103,9 +103,10 @@ struct bl_grid_result {
  * @grid:   what to run
  * @result: receives how it ended; may be NULL
  *
- * Context: not from a thread of a grid. Several grids may run at once. The first call makes SIGSEGV, SIGBUS, SIGILL and
- * SIGFPE of threads of grids end their grid; those of other threads go where they went before. Functions that a grid
- * runs must come back in one piece from a jump over them: no C++ objects with destructors, no locks across calls.
+ * Context: not from a thread of a grid. Several grids may run at once. A child that is forked meanwhile has none of their
+ * threads, and may run grids of its own. The first call makes SIGSEGV, SIGBUS, SIGILL and SIGFPE of threads of grids end
+ * their grid; those of other threads go where they went before. Functions that a grid runs must come back in one piece
+ * from a jump over them: no C++ objects with destructors, no locks across calls.
  * Return: 0, or
  * -EINVAL (dimensions, missing stop flag, from a thread of a grid; or in the grid: a lane that its own mask leaves out),
  * -E2BIG (too many threads in a block, too much shared memory),
