@@ -132,7 +132,7 @@ static CUresult launch_new(struct emu_ctx *ctx, const struct emu_function *fn, c
 	struct launch *launch;
 	CUresult ret = CUDA_SUCCESS;
 
-	if (!fn)
+	if (!fn || (fn->host && fn->module->ctx != ctx))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!params && (!fn->host || fn->host->nr_params))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -183,7 +183,7 @@ CUresult cuModuleUnload(CUmodule handle)
 		return CUDA_ERROR_INVALID_HANDLE;
 	/* code that goes away must not be running */
 	if (module->object)
-		emu_drain(NULL);
+		emu_drain(module->ctx);
 	module_free(module);
 	return CUDA_SUCCESS;
 }

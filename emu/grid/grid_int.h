@@ -66,6 +66,7 @@ struct grid_text {
  * @block:    its slot; NULL: an actor
  * @index:    in the grid's threads
  * @in_block: in its block
+ * @linear:   number of the block that it runs
  * @id:       the thread
  * @text:     code that it may be taken out of by a signal
  * @out:      where it leaves to while @armed
@@ -90,6 +91,7 @@ struct grid_thread {
 	struct grid_block *block;
 	unsigned int index;
 	unsigned int in_block;
+	atomic_ullong linear;
 	pthread_t id;
 	struct grid_text text;
 	sigjmp_buf out;
@@ -160,6 +162,7 @@ struct grid_block {
 
 /**
  * struct grid - a run
+ * @next:	grids that were left behind
  * @what:	what was asked for
  * @nr_blocks:	blocks of the grid
  * @next_block: first that no slot has taken
@@ -182,6 +185,7 @@ struct grid_block {
  * @lowest:	BL_GRID_PCT: priority below all that were given
  */
 struct grid {
+	struct grid *next;
 	struct bl_grid what;
 	uint64_t nr_blocks;
 	atomic_ullong next_block;
@@ -221,6 +225,9 @@ uint64_t grid_now_ns(void);
 /* Wait while *@word is @value, for at most @ns (0: for ever), and wake who does so. */
 void grid_futex_wait(atomic_uint *word, unsigned int value, uint64_t ns);
 void grid_futex_wake(atomic_uint *word);
+
+/* Where a number lies in three dimensions, x first. */
+struct bl_dim3 grid_place(uint64_t linear, const struct bl_dim3 *dim);
 
 /* thread.c */
 void *grid_thread_main(void *arg);

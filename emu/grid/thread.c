@@ -12,11 +12,11 @@
 /* For the handler of a signal: what a CPU saves may need 11 KiB. */
 #define CRASH_STACK (32UL << 10)
 
-/* A wait that gives way so often begins to sleep; how long at least, and per thread that may want the CPU meanwhile. */
+/* A wait that gives way so often begins to sleep; how long at least, and per thread that shares the CPU meanwhile. */
 #define TURNS_TO_SLEEP	   64U
 #define TURNS_WITH_CPUS	   4096U
 #define SLEEP_MIN_NS	   20000U
-#define SLEEP_THREAD_NS	   2000U
+#define SLEEP_THREAD_NS	   4000U
 /* So much time between two calls was work: the next is the first of another wait. */
 #define OTHER_WAIT_NS	   20000U
 
@@ -160,12 +160,8 @@ static int next_block(struct grid_thread *thread)
 
 static void set_block(struct grid_thread *thread)
 {
-	const struct bl_dim3 *dim = &thread->grid->what.grid;
-	uint64_t linear = thread->block->linear;
-
-	thread->self.block.x = (unsigned int)(linear % dim->x);
-	thread->self.block.y = (unsigned int)(linear / dim->x % dim->y);
-	thread->self.block.z = (unsigned int)(linear / dim->x / dim->y);
+	atomic_store(&thread->linear, thread->block->linear);
+	thread->self.block = grid_place(thread->block->linear, &thread->grid->what.grid);
 }
 
 static void run_blocks(struct grid_thread *thread)
@@ -242,16 +238,16 @@ GRID_API const struct bl_thread *bl_thread_self(void)
 /* There are more threads than CPUs: who only looks must not keep those from work who have some. */
 static void give_way(struct grid_thread *thread)
 {
-	unsigned int nr = thread->grid->nr_threads;
+	unsigned int nr = thread->grid->nr_threads, nr_cpus = thread->grid->nr_cpus;
 	struct timespec nap = { 0 };
 	uint64_t now = grid_now_ns();
 
 	if (now - thread->gave_ns > OTHER_WAIT_NS)
 		thread->turns = 0;
-	if (thread->turns++ < (nr < thread->grid->nr_cpus ? TURNS_WITH_CPUS : TURNS_TO_SLEEP)) {
+	if (thread->turns++ < (nr < nr_cpus ? TURNS_WITH_CPUS : TURNS_TO_SLEEP)) {
 		sched_yield();
 	} else {
-		nap.tv_nsec = SLEEP_MIN_NS + (long)nr * SLEEP_THREAD_NS;
+		nap.tv_nsec = SLEEP_MIN_NS + (long)(nr / nr_cpus) * SLEEP_THREAD_NS;
 		nanosleep(&nap, NULL);
 	}
 	thread->gave_ns = grid_now_ns();

@@ -58,12 +58,13 @@ static int alike(const struct grid_thread *a, const struct grid_thread *b)
 static void put_group(struct writer *to, const struct grid *grid, const struct grid_thread *first,
 		      const struct grid_thread *last)
 {
+	struct bl_dim3 block = grid_place(atomic_load(&first->linear), &grid->what.grid);
 	int at = atomic_load(&first->at);
 
 	if (!first->block) {
 		put(to, "actor %u: ", first->index - (grid->nr_threads - grid->what.nr_actors));
 	} else {
-		put(to, "block %u,%u,%u ", first->self.block.x, first->self.block.y, first->self.block.z);
+		put(to, "block %u,%u,%u ", block.x, block.y, block.z);
 		if (first == last)
 			put(to, "thread %u: ", first->in_block);
 		else
