@@ -8,8 +8,8 @@
  *		-include emu/grid/cuda_host.h kernels.cu -o kernels.so
  *
  * At file scope, BL_CUDA_KERNEL(name) for each kernel that is launched by name; it is extern "C". The stand-in
- * libcuda.so.1 loads the object with cuModuleLoad(). nvcc takes the same source: there this header defines only what
- * CUDA does not have.
+ * libcuda.so.1 loads the object with cuModuleLoad(). The source is meant for nvcc as well: there this header defines only
+ * what CUDA does not have.
  *
  * A variable in shared memory is declared with BL_SHARED(type, name, [dimension]) or BL_SHARED(type, name, ), the
  * dynamic one with BL_SHARED_DYNAMIC(type, name). emu/README.md says what differs from a GPU.
