@@ -77,15 +77,12 @@ BL_DEVICE int bl_dev_sq_look(struct doca_gpu_dev_verbs_qp *qp, uint64_t wqe, boo
 	return ret;
 }
 
-/* Waits until WQE @wqe is done. Receive WQEs all have their completions. */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode RS, enum doca_gpu_dev_verbs_qp_type QT>
-BL_DEVICE int bl_dev_wait_wqe(struct doca_gpu_dev_verbs_qp *qp, uint64_t wqe, struct bl_dev_limit *limit)
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE int bl_dev_wait_sq(struct doca_gpu_dev_verbs_qp *qp, uint64_t wqe, struct bl_dev_limit *limit)
 {
 	bool failed = false;
 	int ret;
 
-	if (QT == DOCA_GPUNETIO_VERBS_QP_RQ)
-		return bl_dev_poll<RS>(&qp->cq_rq, wqe, limit);
 	for (;;) {
 		ret = bl_dev_sq_look<RS>(qp, wqe, failed || limit->turns >= BL_DEV_WALK_TURNS);
 		if (ret == BL_DEV_AGAIN)
@@ -99,6 +96,13 @@ BL_DEVICE int bl_dev_wait_wqe(struct doca_gpu_dev_verbs_qp *qp, uint64_t wqe, st
 		if (ret)
 			return ret;
 	}
+}
+
+/* Waits until WQE @wqe is done. Receive WQEs all have their completions. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS, enum doca_gpu_dev_verbs_qp_type QT>
+BL_DEVICE int bl_dev_wait_wqe(struct doca_gpu_dev_verbs_qp *qp, uint64_t wqe, struct bl_dev_limit *limit)
+{
+	return QT == DOCA_GPUNETIO_VERBS_QP_RQ ? bl_dev_poll<RS>(&qp->cq_rq, wqe, limit) : bl_dev_wait_sq<RS>(qp, wqe, limit);
 }
 
 template <enum doca_gpu_dev_verbs_qp_type QT> BL_DEVICE uint64_t bl_dev_nr_slots(struct doca_gpu_dev_verbs_qp *qp)

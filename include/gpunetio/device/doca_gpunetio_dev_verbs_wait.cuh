@@ -109,15 +109,13 @@ BL_DEVICE int bl_dev_turn(struct bl_dev_limit *limit)
 	return 0;
 }
 
-/* A lock as doca_gpu_dev_verbs_lock(), within the limits of a wait. */
+/* A lock as doca_gpu_dev_verbs_lock(), within the limits of a wait; one thread alone needs none. */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode RS> BL_DEVICE int bl_dev_lock(int *lock, struct bl_dev_limit *limit)
 {
 	constexpr auto S = bl_dev_scope<RS>::value;
 	int ret;
 
-	if (RS == DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE)
-		return 0;
-	while (bl_op_cas<S>(lock, 0, 1)) {
+	while (RS != DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE && bl_op_cas<S>(lock, 0, 1)) {
 		ret = bl_dev_turn(limit);
 		if (ret)
 			return ret;
