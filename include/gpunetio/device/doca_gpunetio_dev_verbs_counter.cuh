@@ -88,7 +88,8 @@ struct bl_dev_counter {
 };
 
 /* The companion's slots come first: when there are none, nothing else is reserved yet. */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode RS> BL_DEVICE int bl_dev_counter_begin(struct bl_dev_counter *counter, uint32_t code_opt)
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE int bl_dev_counter_begin(struct bl_dev_counter *counter, uint32_t code_opt)
 {
 	return bl_dev_begin<RS, DOCA_GPUNETIO_VERBS_QP_SQ>(counter->qp, 2, code_opt, &counter->post);
 }

@@ -139,7 +139,7 @@ BL_DEVICE void doca_gpu_dev_verbs_ring_bf_warp(struct doca_gpu_dev_verbs_qp *qp,
 template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
 BL_DEVICE bool bl_dev_advance(uint64_t *pi, uint64_t prod_index)
 {
-	return doca_gpu_dev_verbs_atomic_max<uint64_t, RS, true>(pi, prod_index) < prod_index;
+	return bl_op_fetch_max<bl_dev_scope<RS>::value>(pi, prod_index) < prod_index;
 }
 
 /** doca_gpu_dev_verbs_ring_proxy() - Show the count of WQEs to the CPU that rings for us; no fence */

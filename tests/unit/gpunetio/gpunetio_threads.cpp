@@ -8,6 +8,7 @@
 #include "emu/grid/grid.h"
 
 #define NEAR_WRAP (0x10000 - 70)
+#define SEEDS	  100
 
 /* What threads do, and how it went. */
 struct job {
@@ -103,6 +104,22 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode RS> static void quiet_ke
 	count(job, doca_gpu_dev_verbs_wait<RS>(qp, first + 1));
 }
 
+/* Each thread fills one slot; only the one that has the last tells the NIC, about all. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS, enum doca_gpu_dev_verbs_qp_ready_mode RM> static void spokesman_kernel(void *arg)
+{
+	struct job *job = (struct job *)arg;
+	struct doca_gpu_dev_verbs_qp *qp = &job->q->qp;
+	uint64_t index = doca_gpu_dev_verbs_reserve_wq_slots<RS>(qp, 1), last = NEAR_WRAP + bl_thread_self()->block_dim.x - 1;
+
+	doca_gpu_dev_verbs_wqe_prepare_write(qp, doca_gpu_dev_verbs_get_wqe_ptr(qp, (uint16_t)index), (uint16_t)index,
+					     DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE, CQ_UPDATE, 0, 0x1000, 0, numbered(0).addr, 0, 8);
+	count(job, doca_gpu_dev_verbs_mark_wqes_ready<RS, SQ, RM>(qp, index, index));
+	if (index == last) {
+		count(job, doca_gpu_dev_verbs_submit<RS>(qp, last + 1));
+		count(job, doca_gpu_dev_verbs_wait<RS>(qp, last));
+	}
+}
+
 /* A thread for each slot of the receive queue: wait for it, give it back, and again. */
 static void receive_kernel(void *arg)
 {
@@ -187,7 +204,7 @@ static void run_shape(const struct shape *shape, enum bl_grid_order order, uint6
 	nic_init(&nic, &q, nr_wqes);
 	grid.order = order;
 	grid.seed = seed;
-	grid.max_steps = 20000000;
+	grid.max_steps = 2000000;
 	ret = bl_grid_run(&grid, &result);
 	check_end(shape, &job, nr_wqes, start, ret);
 	for (unsigned int i = 0; i < shape->blocks * shape->threads; i++) {
@@ -255,6 +272,20 @@ static void most_make_no_completion(void)
 		run_shape(&shape, BL_GRID_FREE, 0, NEAR_WRAP, 0);
 }
 
+/* The requests of the others are seen by what marking them has passed on alone. */
+static void one_speaks_for_all(void)
+{
+	static const struct shape shapes[] = {
+		{"gpu, exchange", spokesman_kernel<GPU, DOCA_GPUNETIO_VERBS_READY_MODE_ATOMIC_CAS>, PROXY, 1, 16, 16, 1},
+		{"gpu, store", spokesman_kernel<GPU, DOCA_GPUNETIO_VERBS_READY_MODE_LD_ST>, SM_DB, 1, 16, 16, 1},
+		{"block, store", spokesman_kernel<CTA, DOCA_GPUNETIO_VERBS_READY_MODE_DEFAULT>, PROXY, 1, 16, 16, 1},
+		{"block, exchange", spokesman_kernel<CTA, DOCA_GPUNETIO_VERBS_READY_MODE_ATOMIC_CAS>, SM_NO_DBR, 1, 16, 16, 1},
+	};
+
+	for (const struct shape &shape : shapes)
+		run_shape(&shape, BL_GRID_FREE, 0, NEAR_WRAP, 0);
+}
+
 static uint64_t base_seed(void)
 {
 	const char *text = getenv("BL_TEST_SEED");
@@ -276,7 +307,7 @@ static void seeded_orders(void)
 	};
 	uint64_t seed = base_seed();
 
-	for (unsigned int i = 0; i < 12; i++) {
+	for (unsigned int i = 0; i < SEEDS; i++) {
 		for (const struct shape &shape : shapes)
 			run_shape(&shape, i % 2 ? BL_GRID_PCT : BL_GRID_UNIFORM, seed + i, 0xfffe, 0);
 	}
@@ -359,6 +390,7 @@ static const struct tap_test tests[] = {
 	{"warps share a queue in every way", warps_share_in_every_way},
 	{"signals and fences come between", signals_and_fences_between},
 	{"most requests make no completion", most_make_no_completion},
+	{"one thread speaks for all", one_speaks_for_all},
 	{"drawn orders of a few threads", seeded_orders},
 	{"receives go round", receives_go_round},
 	{"an error ends all threads, and its cause stays", an_error_ends_all_threads},
