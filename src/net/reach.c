@@ -71,6 +71,20 @@ static bool is_gpu_memory(uint64_t va)
 	       type == CU_MEMORYTYPE_DEVICE;
 }
 
+/*
+ * The first large copy on a GPU measures the engines, and makes what the copy engine needs, which may wait for kernels
+ * that run. A kernel that waits for the NIC would wait for ever: have it done before there is one. Without a copy engine
+ * the CPU copies.
+ */
+static void settle_engines(bl_pin_t pin)
+{
+	uint64_t ns;
+
+	bl_fail_hush(1);
+	bl_copy_cost(pin, 1 << 20, BL_COPY_TO, 0, BL_ENGINE_AUTO, &ns, NULL);
+	bl_fail_hush(-1);
+}
+
 static int open_gpu(uint64_t va, size_t len, struct bl_reach *reach)
 {
 	struct bl_pin_info info;
@@ -91,6 +105,7 @@ static int open_gpu(uint64_t va, size_t len, struct bl_reach *reach)
 	reach->kind = BL_REACH_GPU;
 	reach->pin_off = va - info.va;
 	reach->len = len;
+	settle_engines(reach->pin);
 	return 0;
 unpin:
 	bl_unpin(reach->ctx, reach->pin);
