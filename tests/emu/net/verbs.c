@@ -182,13 +182,24 @@ static void a_peer_that_is_not_there_is_not_connected(void)
 	pair_drop(sides);
 }
 
-/* In the child: the parent's objects are refused, and devices of its own have addresses of their own. */
+/* ThreadSanitizer ends a child of a program with threads that starts a thread, as a NIC does. */
+static int open_in_child(void)
+{
+#if defined(__SANITIZE_THREAD__)
+	return 0;
+#else
+	struct ibv_context *own = bl_net_open_device("soft0");
+	struct ibv_pd *pd = own ? bl_net_alloc_pd(own) : NULL;
+	union ibv_gid gid;
+
+	return !pd || bl_net_query_gid(own, 1, 0, &gid) || bl_net_dealloc_pd(pd) || bl_net_close_device(own);
+#endif
+}
+
+/* In the child: the parent's objects are refused, and it has devices of its own. */
 static int act_as_child(struct side sides[2])
 {
 	struct doca_verbs_qp_attr *attr;
-	struct ibv_context *own;
-	union ibv_gid mine;
-	struct ibv_pd *pd;
 	int mask = DOCA_VERBS_QP_ATTR_NEXT_STATE;
 
 	if (doca_verbs_qp_attr_create(&attr))
@@ -197,12 +208,8 @@ static int act_as_child(struct side sides[2])
 	if (doca_verbs_qp_modify(sides[0].qp, attr, mask) != DOCA_ERROR_NOT_PERMITTED)
 		return 2;
 	doca_verbs_qp_attr_destroy(attr);
-	own = bl_net_open_device("soft0");
-	if (!own || bl_net_query_gid(own, 1, 0, &mine))
+	if (open_in_child())
 		return 3;
-	pd = bl_net_alloc_pd(own);
-	if (!pd || bl_net_dealloc_pd(pd) || bl_net_close_device(own))
-		return 4;
 	return bl_net_close_device(sides[0].context) || bl_net_close_device(sides[1].context) ? 5 : 0;
 }
 
