@@ -122,8 +122,8 @@ int bl_net_dealloc_pd(struct ibv_pd *pd);
  *
  * GPU memory is pinned and reached by the CPU lane (barlane.h), by the fastest engine: no kernel module is needed.
  * Return: region, to be freed with bl_net_dereg_mr(); its lkey and rkey are in host order. NULL: EINVAL (arguments,
- * range, remote write or atomic without local write), ENOMEM, EACCES, EOPNOTSUPP (access, GPU memory that cannot be
- * reached) and other reasons of bl_pin() and bl_map().
+ * range, remote write or atomic without local write), EFAULT (host memory that is not there, or cannot be written),
+ * ENOMEM, EACCES, EOPNOTSUPP (access, GPU memory that cannot be reached) and other reasons of bl_pin() and bl_map().
  */
 struct ibv_mr *bl_net_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access);
 
