@@ -232,7 +232,10 @@ struct bl_cause {
 	bool quiet;
 };
 
-/* qp_error.c: move to ERR, note the cause, flush now or in the next pass. @wr: count of the request that is the cause, or UINT64_MAX. */
+/*
+ * qp_error.c: move to ERR, note the cause, flush now or in the next pass.
+ * @wr: count of the request that is the cause, or UINT64_MAX
+ */
 void bl_qp_fail(struct bl_snic_qp *qp, uint64_t wr, const struct bl_cause *cause, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* qp_error.c: request @wr has a syndrome of its own, and all before it are complete. */

@@ -109,6 +109,26 @@ static void queues_of_no_size_are_allowed(void)
 	world_end(w);
 }
 
+/* No receive ring at all, and there are no shared ones: nobody is ever ready. */
+static void without_a_receive_ring_nothing_is_received(void)
+{
+	struct world *w = world_begin(NULL);
+	struct bl_snic_qp_attr attr = world_query(&w->b).attr;
+
+	check_eq(bl_snic_qp_destroy(w->b.qp), 0);
+	attr.rq_nr = 0;
+	attr.recv_cq = NULL;
+	check_eq(bl_snic_qp_create(w->b.pd, &attr, &w->b.qp), 0);
+	check_eq(bl_snic_qp_modify(w->a.qp, &(struct bl_snic_qp_mod){.state = BL_SNIC_RST}), 0);
+	world_connect(w);
+	post_write(&w->a, &w->b, 0, 0, 8);
+	post_send(&w->a, 0, 8);
+	world_wait(w, 100 * WORLD_MS);
+	world_expect(&w->a.send, BL_CQE_REQ, 0, 0);
+	world_expect(&w->a.send, BL_CQE_REQ_ERR, 0x16, 1);
+	world_end(w);
+}
+
 static void parents_outlive_their_children(void)
 {
 	struct world *w = world_begin(&(struct world_options){.uar = true});
@@ -320,6 +340,7 @@ static const struct tap_test tests[] = {
 	{"a_queue_pair_is_checked", a_queue_pair_is_checked},
 	{"a_register_serves_one_queue_pair", a_register_serves_one_queue_pair},
 	{"queues_of_no_size_are_allowed", queues_of_no_size_are_allowed},
+	{"without_a_receive_ring_nothing_is_received", without_a_receive_ring_nothing_is_received},
 	{"parents_outlive_their_children", parents_outlive_their_children},
 	{"closing_frees_what_is_left", closing_frees_what_is_left},
 	{"keys_do_not_come_back", keys_do_not_come_back},
