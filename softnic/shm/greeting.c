@@ -50,9 +50,7 @@ int bl_shm_greet(int sock, const uint8_t gid[BL_SHM_GID_LEN], uint64_t ring_size
 	cmsg->cmsg_type = SCM_RIGHTS;
 	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(cmsg), &ring_fd, sizeof(int));
-	if (sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(greeting))
-		return fail(errno, "peer: greeting: %s", strerror(errno));
-	return 0;
+	return sendmsg(sock, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 /* All descriptors that came, of which the first is kept, or -1. */

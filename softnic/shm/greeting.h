@@ -41,7 +41,7 @@ struct bl_shm_greeting {
 
 #define BL_SHM_MAGIC 0x6d687362U
 
-/* Send the greeting with the ring's descriptor. Return: 0 or -errno, logged. */
+/* Send the greeting with the ring's descriptor. Return: 0, -EPIPE: the receiver has hung up, other -errno. */
 int bl_shm_greet(int sock, const uint8_t gid[BL_SHM_GID_LEN], uint64_t ring_size, int ring_fd);
 
 /**

@@ -61,6 +61,24 @@ static int connect_to(struct bl_snic_path *path)
 	return 0;
 }
 
+/* A receiver that turns us away may do so before it has heard a word; then it has said why. */
+static int greet(struct bl_snic_path *path, int ring_fd)
+{
+	char text[BL_SHM_GID_TEXT];
+	bool woken = false;
+	int ret;
+
+	ret = bl_shm_greet(path->watch.fd, path->link->gid, path->ring.size, ring_fd);
+	if (!ret)
+		return 0;
+	if (ret == -EPIPE || ret == -ECONNRESET)
+		ret = bl_shm_hear(path->watch.fd, &woken);
+	if (!ret || ret == -ECONNRESET)
+		ret = -ENOTCONN;
+	return fail(-ret, "%s: connect %s: it hung up: %s", path->link->name, bl_shm_gid_text(path->gid, text),
+		    strerror(-ret));
+}
+
 static int connect_path(struct bl_snic_path *path)
 {
 	int ring_fd, ret;
@@ -72,7 +90,7 @@ static int connect_path(struct bl_snic_path *path)
 	ret = bl_shm_memory_make(path->link->ring_size, &path->ring, &ring_fd);
 	if (ret)
 		goto close;
-	ret = bl_shm_greet(path->watch.fd, path->link->gid, path->ring.size, ring_fd);
+	ret = greet(path, ring_fd);
 	bl_shm_fd_close(ring_fd);
 	if (!ret)
 		ret = bl_shm_watch(path->link, &path->watch, EPOLLIN | EPOLLRDHUP);

@@ -452,6 +452,60 @@ static void a_refusal_ends_a_path(void)
 	port_close(&a);
 }
 
+struct refuser {
+	int listener;
+	int err;
+};
+
+/* Accepts and refuses at once, before or after the greeting. */
+static void *refuse_all(void *arg)
+{
+	struct refuser *refuser = arg;
+	int sock;
+
+	while ((sock = accept4(refuser->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		if (refuser->err)
+			bl_shm_refuse(sock, refuser->err);
+		close(sock);
+	}
+	return NULL;
+}
+
+static void whoever_is_refused_before_it_has_greeted_is_told_why(void)
+{
+	static const int errs[] = {EACCES, 0};
+	struct bl_snic_path *path;
+	struct refuser refuser;
+	pthread_t thread;
+	uint8_t gid[16];
+	struct port a;
+	int fds;
+
+	port_open(&a);
+	fds = count_fds();
+	for (int i = 0; i < 2; i++) {
+		refuser.err = errs[i];
+		check_eq(bl_shm_gid_make(gid), 0);
+		refuser.listener = socket_of(gid, true);
+		check_eq(pthread_create(&thread, NULL, refuse_all, &refuser), 0);
+		for (int k = 0; k < 50; k++) {
+			int ret = shm->path_open(a.link, gid, &path);
+
+			/* at once, or as soon as the path is looked at */
+			check(!ret || ret == (errs[i] ? -errs[i] : -ENOTCONN));
+			if (ret)
+				continue;
+			check(port_sees_death(&a, path));
+			shm->path_close(path);
+		}
+		shutdown(refuser.listener, SHUT_RDWR);
+		pthread_join(thread, NULL);
+		close(refuser.listener);
+	}
+	settles(&a, fds);
+	port_close(&a);
+}
+
 static void a_listener_that_accepts_nobody_does_not_hold_anybody_up(void)
 {
 	struct bl_snic_path *path;
@@ -490,6 +544,7 @@ static const struct tap_test tests[] = {
 	{"a receiver that asks to be woken all the time does no harm",
 	 a_receiver_that_asks_to_be_woken_all_the_time_does_no_harm},
 	{"a refusal ends a path", a_refusal_ends_a_path},
+	{"whoever is refused before it has greeted is told why", whoever_is_refused_before_it_has_greeted_is_told_why},
 	{"a listener that accepts nobody does not hold anybody up",
 	 a_listener_that_accepts_nobody_does_not_hold_anybody_up},
 };

@@ -151,16 +151,39 @@ static _Noreturn void role_echo(struct port *port, struct bl_snic_path *path)
 	_exit(0);
 }
 
+/* Another user: it can connect to root's listener, and is turned away there, at once or a moment later. */
+static _Noreturn void role_user(struct port *port, const uint8_t gid[16])
+{
+	uint64_t end = bl_now_ns() + DEADLINE_NS;
+	struct bl_snic_path *path;
+	int ret;
+
+	ret = shm->path_open(port->link, gid, &path);
+	if (ret == -EACCES)
+		stay();
+	if (ret)
+		_exit(1);
+	while (!shm->path_state(path) && bl_now_ns() < end)
+		shm->wait(port->link, 1000000);
+	if (!shm->path_state(path))
+		_exit(1);
+	stay();
+}
+
 static int peer_main(const char *role)
 {
 	struct bl_snic_path *path = NULL;
 	struct port port = {0};
 	uint8_t gid[16];
 
+	if (!strcmp(role, "user") && setresuid(65534, 65534, 65534))
+		return 1;
 	if (shm->open("peer", port.gid, &port.link) || write(3, port.gid, 16) != 16 || !read_all(0, gid, 16))
 		return 1;
 	if (!strcmp(role, "open"))
 		stay();
+	if (!strcmp(role, "user"))
+		role_user(&port, gid);
 	if (shm->path_open(port.link, gid, &path))
 		return 1;
 	if (!strcmp(role, "path"))
@@ -350,6 +373,28 @@ static void a_peer_that_stands_still_fills_its_ring_and_goes_on_later(void)
 	port_close(&a);
 }
 
+static void another_user_is_turned_away(void)
+{
+	struct bl_snic_path *path = NULL;
+	struct pollfd pollfd = {.events = POLLIN};
+	uint64_t end = bl_now_ns() + DEADLINE_NS;
+	struct peer peer;
+	struct port a;
+
+	if (geteuid())
+		skip("only root can be another user");
+	port_open(&a);
+	peer_start(&peer, &a, "user");
+	check_eq(shm->path_open(a.link, peer.gid, &path), -EACCES);
+	pollfd.fd = peer.in;
+	while (poll(&pollfd, 1, 1) == 0 && bl_now_ns() < end)
+		port_poll(&a, 16);
+	peer_is_done(&peer);
+	check_eq(a.nr, 0);
+	peer_kill(&peer);
+	port_close(&a);
+}
+
 static const struct tap_test tests[] = {
 	{"random traffic comes back as it was sent", random_traffic_comes_back_as_it_was_sent},
 	{"eight peers are served at once", eight_peers_are_served_at_once},
@@ -360,6 +405,7 @@ static const struct tap_test tests[] = {
 	{"half a packet of a dead peer is not delivered", half_a_packet_of_a_dead_peer_is_not_delivered},
 	{"what a dead peer had sent is delivered", what_a_dead_peer_had_sent_is_delivered},
 	{"a peer that dies asleep is noticed", a_peer_that_dies_asleep_is_noticed},
+	{"another user is turned away", another_user_is_turned_away},
 	{"a peer killed at any moment does no harm", a_peer_killed_at_any_moment_does_no_harm},
 };
 
