@@ -203,6 +203,11 @@ BL_DEVICE int doca_gpu_dev_verbs_get_wait(struct doca_gpu_dev_verbs_qp *qp, stru
 	return end ? doca_gpu_dev_verbs_get_wait<resource_sharing_mode, nic_handler, mcst_mode>(qp, daddr, end - 1) : 0;
 }
 
+/* The mode FENCE would wait for reads and atomics only. */
+#define BL_DEV_CQE_AND_STRONG_ORDER                                                                                    \
+	((enum doca_gpu_dev_verbs_wqe_ctrl_flags)(DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE |                           \
+						  DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_STRONG_ORDERING))
+
 /**
  * doca_gpu_dev_verbs_fence() - What is posted later starts after all that was posted before has ended
  *
@@ -219,7 +224,7 @@ BL_DEVICE int doca_gpu_dev_verbs_fence(struct doca_gpu_dev_verbs_qp *qp)
 
 	if (!ret)
 		doca_gpu_dev_verbs_wqe_prepare_nop(qp, bl_dev_slot(qp, post.first), (uint16_t)post.first,
-			DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE_FENCE);
+			BL_DEV_CQE_AND_STRONG_ORDER);
 	return bl_dev_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret, &ticket, 0);
 }
 
