@@ -34,6 +34,7 @@
 #define ANSWER_BYTES va
 #define SLEEP	     imm
 #define OFFSET	     swap_add
+#define PAYLOAD	     dma_len
 
 static const struct bl_snic_transport_ops *const shm = &bl_snic_shm;
 static char source[MESSAGE], sink[MESSAGE];
@@ -44,6 +45,7 @@ static double samples[MAX_ROUNDS];
  * @messages: that have arrived in full
  * @owed:     of them, those that are not answered yet
  * @answer:   bytes to answer with
+ * @payload:  size of packets that the last one came in
  * @sleep:    the last one wants both to sleep
  */
 struct end {
@@ -53,6 +55,7 @@ struct end {
 	uint64_t messages;
 	uint64_t owed;
 	uint32_t answer;
+	uint32_t payload;
 	bool sleep;
 };
 
@@ -67,6 +70,7 @@ static void receive(void *arg, const uint8_t *gid, const struct bl_packet *packe
 	end->messages++;
 	end->owed++;
 	end->answer = (uint32_t)packet->ANSWER_BYTES;
+	end->payload = packet->PAYLOAD;
 }
 
 static void await_something(struct end *end, bool sleep)
@@ -85,6 +89,7 @@ static void send_message(struct end *end, uint32_t len, uint32_t payload, uint32
 			.ANSWER_BYTES = answer,
 			.SLEEP = sleep,
 			.OFFSET = off,
+			.PAYLOAD = payload,
 			.len = part,
 		};
 		void *room;
@@ -136,7 +141,7 @@ static _Noreturn void answer_all(int from, int to)
 		await_something(&end, end.sleep);
 		for (; end.owed; end.owed--) {
 			memcpy(source, sink, end.answer);
-			send_message(&end, end.answer, MESSAGE, 0, end.sleep);
+			send_message(&end, end.answer, end.payload, 0, end.sleep);
 		}
 	}
 	_exit(0);
@@ -247,6 +252,7 @@ static struct json_object *run(struct end *end, size_t rounds)
 {
 	static const uint32_t lens[] = {8, 64, 256, 1024, 4096};
 	struct json_object *rows = tool_json_array();
+	uint32_t most = shm->max_payload(end->link);
 	struct utsname kernel;
 
 	uname(&kernel);
@@ -258,9 +264,9 @@ static struct json_object *run(struct end *end, size_t rounds)
 		for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
 			measure_latency(end, rows, lens[i], sleep, sleep ? rounds / 10 + 10 : rounds);
 	}
-	for (uint32_t payload = 4096; payload <= MESSAGE; payload *= 2)
+	for (uint32_t payload = 4096; payload <= most; payload *= 2)
 		measure_message(end, rows, payload, rounds / 10 + 10);
-	for (uint32_t payload = 4096; payload <= MESSAGE; payload *= 2)
+	for (uint32_t payload = 4096; payload <= most; payload *= 2)
 		measure_stream(end, rows, payload, rounds / 10 + 10);
 	return rows;
 }

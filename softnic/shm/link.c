@@ -16,7 +16,7 @@
 #include "util/log.h"
 
 #define DEFAULT_RING (4UL << 20)
-#define BEST_PAYLOAD (128U << 10) /* of those measured for messages of 1 MiB, docs/softnic-transport.md */
+#define BEST_PAYLOAD (1U << 20) /* of those measured for messages of 1 MiB, docs/softnic-transport.md */
 
 /* Coarse: some nanoseconds per call, a few milliseconds per tick. */
 uint64_t bl_shm_tick(void)

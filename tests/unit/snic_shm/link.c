@@ -273,7 +273,7 @@ static void sizes_of_rings_are_checked(void)
 		setenv("BARLANE_SNIC_RING", bad[i], 1);
 		port_open(&a);
 		/* the default is used */
-		check_eq(shm->max_payload(a.link), 131072);
+		check_eq(shm->max_payload(a.link), 1 << 20);
 		port_close(&a);
 	}
 	setenv("BARLANE_SNIC_RING", "16384", 1);
