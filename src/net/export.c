@@ -4,6 +4,7 @@
 #include "net/export.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "net/log.h"
@@ -107,6 +108,13 @@ static uint8_t type_of_cq(const struct bl_net_export_attr *attr)
 	return attr->cq_collapsed ? DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED : DOCA_GPUNETIO_VERBS_CQ_64B;
 }
 
+/* So that a wait that gets a completion queue only finds the stop flag. */
+static void tell_distances(struct doca_gpu_dev_verbs_qp *dev)
+{
+	dev->cq_sq.qp_distance = offsetof(struct doca_gpu_dev_verbs_qp, cq_sq) / 8;
+	dev->cq_rq.qp_distance = offsetof(struct doca_gpu_dev_verbs_qp, cq_rq) / 8;
+}
+
 static int fill(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr)
 {
 	int ret;
@@ -122,6 +130,7 @@ static int fill(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr)
 		ret = bl_export_cq(qp, attr->cq_sq, type_of_cq(attr), &qp->begin.cq_sq);
 	if (!ret && attr->cq_rq)
 		ret = bl_export_cq(qp, attr->cq_rq, DOCA_GPUNETIO_VERBS_CQ_64B, &qp->begin.cq_rq);
+	tell_distances(&qp->begin);
 	if (!ret)
 		ret = begin_service(qp);
 	return ret;

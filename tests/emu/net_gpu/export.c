@@ -48,6 +48,8 @@ static void the_object_says_where_everything_is(void)
 	check(dev.cq_sq.dbrec == qp->cq_sq_umem_dbr_gpu_ptr);
 	check_eq(dev.cq_sq.cqe_ci | dev.cq_sq.cqe_rsvd | dev.cq_sq.error, 0);
 	check_eq(dev.cq_sq.timeout_ms, 10000);
+	check_eq(dev.cq_sq.qp_distance, 160 / 8);
+	check_eq(dev.cq_rq.qp_distance, 224 / 8);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	bed_drop();
 }
