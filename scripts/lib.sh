@@ -59,7 +59,7 @@ have() {
 	libibverbs-dev) pkg-config --exists libibverbs 2>/dev/null ;;
 	liburing-dev) pkg-config --exists 'liburing >= 2.2' 2>/dev/null ;;
 	libnuma-dev) pkg-config --exists numa 2>/dev/null ;;
-	clang | codespell | cppcheck | shellcheck | mandoc | python3 | valgrind) command -v "$1" >/dev/null ;;
+	clang | codespell | cppcheck | shellcheck | mandoc | python3 | spin | valgrind) command -v "$1" >/dev/null ;;
 	gcc-aarch64-linux-gnu) command -v aarch64-linux-gnu-gcc >/dev/null ;;
 	libc6-dev-arm64-cross) [ -e /usr/aarch64-linux-gnu/include/stdio.h ] ;;
 	libclang-rt-dev) [ -n "$(find "$(clang --print-runtime-dir 2>/dev/null)" -name '*fuzzer*' 2>/dev/null)" ] ;;

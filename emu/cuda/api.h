@@ -161,6 +161,7 @@
 	X(10000, "cuGraphDestroy", cuGraphDestroy, (CUgraph graph))
 
 #define EMU_API_LAUNCH(X)                                                                                              \
+	X(2000, "cuModuleLoad", cuModuleLoad, (CUmodule * module, const char *path))                                   \
 	X(2000, "cuModuleLoadData", cuModuleLoadData, (CUmodule * module, const void *image))                          \
 	X(12040, "cuFuncLoad", cuFuncLoad, (CUfunction fn))                                                            \
 	X(2000, "cuModuleUnload", cuModuleUnload, (CUmodule module))                                                   \

@@ -2,16 +2,31 @@
 #include "arena.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "card.h"
+#include "env.h"
 #include "extent.h"
+#include "table.h"
 
 #define SIZE_MAX_TRY (1ULL << 40)
 #define SIZE_MIN_TRY (1ULL << 34)
 
+/**
+ * struct binding - memory that the "GPU" sees
+ * @node: where
+ * @mem:  what; it outlives the binding
+ */
+struct binding {
+	struct emu_node node;
+	const struct emu_mem *mem;
+};
+
 static uint64_t base, view, size;
 static struct emu_extents addresses;
+static struct emu_table bindings; /* struct binding */
+static int unified;		  /* the CPU reaches memory at device addresses */
 
 static void *reserve(uint64_t len)
 {
@@ -35,6 +50,7 @@ int emu_arena_init(void)
 		base = ((uint64_t)first + EMU_BLOCK_SIZE - 1) & ~(EMU_BLOCK_SIZE - 1);
 		view = ((uint64_t)second + EMU_BLOCK_SIZE - 1) & ~(EMU_BLOCK_SIZE - 1);
 		size = len;
+		unified = emu_env()->uva == EMU_UVA_ALWAYS;
 		return emu_extents_init(&addresses, base, size);
 	}
 	return -ENOMEM;
@@ -54,16 +70,66 @@ void emu_arena_give(uint64_t va, uint64_t len)
 	emu_extents_give(&addresses, va, len);
 }
 
-int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t len, int peers)
+static int map_at(void *addr, const struct emu_mem *mem, uint64_t len)
 {
-	void *addr = emu_cpu(va);
-	int ret;
-
 	if (mmap(addr, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, mem->gpu->memfd,
 		 (off_t)mem->phys) == MAP_FAILED)
 		return -errno;
 	/* a child must not write its parent's video memory */
 	madvise(addr, len, MADV_DONTFORK);
+	return 0;
+}
+
+static void reserve_at(void *addr, uint64_t len)
+{
+	mmap(addr, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+static int binding_add(uint64_t va, const struct emu_mem *mem, uint64_t len)
+{
+	struct binding *binding = malloc(sizeof(*binding));
+
+	if (!binding)
+		return -ENOMEM;
+	*binding = (struct binding){ { va, len }, mem };
+	if (emu_table_add(&bindings, &binding->node)) {
+		free(binding);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void binding_remove(uint64_t va)
+{
+	struct binding *binding = emu_table_find(&bindings, va);
+
+	if (!binding)
+		return;
+	emu_table_remove(&bindings, &binding->node);
+	free(binding);
+}
+
+static void unmap(uint64_t va, uint64_t len)
+{
+	reserve_at(emu_cpu(va), len);
+	if (unified)
+		reserve_at((void *)va, len);
+	binding_remove(va);
+}
+
+int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t len, int peers)
+{
+	int ret = binding_add(va, mem, len);
+
+	if (ret)
+		return ret;
+	ret = map_at(emu_cpu(va), mem, len);
+	if (!ret && unified)
+		ret = map_at((void *)va, mem, len);
+	if (ret) {
+		unmap(va, len);
+		return ret;
+	}
 	if (!mem->gpu->card || !peers)
 		return 0;
 	ret = emu_card_bind(va, mem, len);
@@ -75,7 +141,24 @@ int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t len, int pee
 void emu_arena_unbind(uint64_t va, uint64_t len)
 {
 	emu_card_unbind(va, len);
-	mmap(emu_cpu(va), len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	unmap(va, len);
+}
+
+int emu_arena_unify(void)
+{
+	int ret = 0;
+
+	if (unified)
+		return 0;
+	for (size_t i = 0; i < bindings.nr && !ret; i++) {
+		const struct binding *binding = (const struct binding *)bindings.nodes[i];
+
+		ret = map_at((void *)binding->node.va, binding->mem, binding->node.size);
+	}
+	for (size_t i = 0; ret && i < bindings.nr; i++)
+		reserve_at((void *)bindings.nodes[i]->va, bindings.nodes[i]->size);
+	unified = !ret;
+	return ret;
 }
 
 int emu_arena_contains(uint64_t va)

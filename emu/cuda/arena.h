@@ -2,8 +2,9 @@
 /*
  * arena.h - device addresses
  *
- * Two reservations of the same size. Addresses of the first are what CUDA hands out; nothing is ever mapped there, so
- * a CPU access through a device pointer faults and no host object can have the same address. The second holds what
+ * Two reservations of the same size. Addresses of the first are what CUDA hands out; nothing is mapped there, so that
+ * a CPU access through a device pointer faults, and no host object can have the same address. Kernels that are compiled
+ * for the CPU need it otherwise: emu_arena_unify(). The second holds what
  * the "GPU" sees at the same offset: memory that is mapped on the device is mapped there, ranges side by side
  * included, so that copies and kernels reach a device address by adding a constant.
  *
@@ -32,6 +33,12 @@ void emu_arena_give(uint64_t va, uint64_t size);
 /* Let the "GPU" see the first @size bytes of @mem at @va; peers may pin it there if @peers. Returns 0 or -errno. */
 int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t size, int peers);
 void emu_arena_unbind(uint64_t va, uint64_t size);
+
+/*
+ * Map device memory at its device addresses as well, what is bound already included. For good.
+ * Returns 0, or -errno and nothing has changed.
+ */
+int emu_arena_unify(void);
 
 /* Whether @va is a device address, in use or not. */
 int emu_arena_contains(uint64_t va);

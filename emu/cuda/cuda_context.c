@@ -27,6 +27,7 @@ static void ctx_start(struct emu_ctx *ctx)
 {
 	ctx->heap.keep = EMU_HEAP_KEEP_LAST;
 	atomic_store(&ctx->sticky, CUDA_SUCCESS);
+	atomic_store(&ctx->halt, 0);
 	atomic_store(&ctx->alive, 1);
 }
 
@@ -47,6 +48,7 @@ static struct emu_ctx *ctx_new(struct emu_gpu *gpu)
 /* The context is dead already: no new work can come. */
 static void ctx_stop(struct emu_ctx *ctx)
 {
+	atomic_store(&ctx->halt, 1);
 	emu_stream_destroy_all(ctx);
 	emu_module_destroy_all(ctx);
 	emu_alloc_destroy_all(ctx);

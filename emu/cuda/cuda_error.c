@@ -18,12 +18,15 @@
 	X(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device")                    \
 	X(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices")                  \
 	X(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed")                                                      \
+	X(CUDA_ERROR_FILE_NOT_FOUND, "file not found")                                                                 \
 	X(CUDA_ERROR_OPERATING_SYSTEM, "OS call failed or operation not supported on this OS")                         \
 	X(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")                                                        \
 	X(CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state")                          \
 	X(CUDA_ERROR_NOT_FOUND, "named symbol not found")                                                              \
 	X(CUDA_ERROR_NOT_READY, "device not ready")                                                                    \
 	X(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")                                      \
+	X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch")                               \
+	X(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated")                                        \
 	X(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "cannot set while device is active in this process")                      \
 	X(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed")                                                     \
 	X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped")    \

@@ -123,6 +123,8 @@ static void env_read(void)
 						 EMU_CARD_ALWAYS);
 	env.channels = (unsigned int)get_number("BARLANE_EMU_CHANNELS", 0, 0, 1024);
 	env.load = get_load("BARLANE_EMU_LOAD");
+	env.uva = (enum emu_uva)get_number("BARLANE_EMU_UVA", EMU_UVA_WHEN_NEEDED, EMU_UVA_NEVER, EMU_UVA_ALWAYS);
+	env.kernel_ms = (uint32_t)get_number("BARLANE_EMU_KERNEL_MS", 300000, 0, 86400000);
 	env.async_us = (unsigned int)get_number("BARLANE_EMU_ASYNC_US", 0, 0, 10000000);
 }
 

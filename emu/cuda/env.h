@@ -37,6 +37,13 @@ enum emu_load {
 	EMU_LOAD_NR,
 };
 
+/* Whether the CPU reaches device memory at its device addresses. */
+enum emu_uva {
+	EMU_UVA_NEVER,
+	EMU_UVA_ALWAYS,
+	EMU_UVA_WHEN_NEEDED, /* from the first load of a module on that is compiled for the CPU */
+};
+
 /**
  * struct emu_env - the emulated machine
  * @error:        1 when a variable could not be parsed, which was said on stderr
@@ -50,6 +57,8 @@ enum emu_load {
  * @card:         whether a card in the machine is used
  * @channels:     hardware channels that streams share, 0: each has its own
  * @load:         what modules wait for, and when
+ * @uva:          whether the CPU reaches device memory at device addresses
+ * @kernel_ms:    longest run of a kernel that is compiled for the CPU, 0: for ever
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -64,6 +73,8 @@ struct emu_env {
 	enum emu_card_use card;
 	unsigned int channels;
 	enum emu_load load;
+	enum emu_uva uva;
+	uint32_t kernel_ms;
 	unsigned int async_us;
 };
 

@@ -18,9 +18,14 @@
 enum {
 	CUDA_ERROR_ALREADY_MAPPED = 208,
 	CUDA_ERROR_ILLEGAL_STATE = 401,
-	CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
-	CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
 	CUDA_ERROR_CAPTURED_EVENT = 907,
+};
+
+/* Of modules and kernels that are compiled for the CPU. */
+enum {
+	CUDA_ERROR_FILE_NOT_FOUND = 301,
+	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+	CUDA_ERROR_LAUNCH_TIMEOUT = 702,
 };
 
 #define EMU_CTX_STACK 64
@@ -33,6 +38,7 @@ enum {
  * @sticky:  error that a kernel left behind: every later call gives it
  * @kernels: that are running
  * @loading: thread that loads code and waits for the GPU; the calls of all others wait for it
+ * @halt:    kernels compiled for the CPU are to end: the context fails or is destroyed
  * @primary: whether it is the GPU's primary context
  * @retains: primary: holders
  * @heap:    what cuMemAlloc takes from
@@ -44,6 +50,7 @@ struct emu_ctx {
 	atomic_int sticky;
 	atomic_int kernels;
 	atomic_int loading;
+	atomic_uint halt;
 	int primary;
 	int retains;
 	struct emu_heap heap;

@@ -61,12 +61,15 @@ int bl_fork_fd_add(int fd)
 	return 0;
 }
 
-void bl_fork_fd_remove(int fd)
+bool bl_fork_fd_remove(int fd)
 {
 	_Atomic(uint64_t) *word = fd_word(fd, false);
+	uint64_t bit;
 
-	if (word)
-		atomic_fetch_and(word, ~(1ULL << (fd % 64)));
+	if (!word)
+		return false;
+	bit = 1ULL << (fd % 64);
+	return atomic_fetch_and(word, ~bit) & bit;
 }
 
 void bl_fork_window_enter(void)

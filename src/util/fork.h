@@ -49,7 +49,9 @@ void bl_fork_window_leave(void);
  * Return: 0 or -ENOMEM.
  */
 int bl_fork_fd_add(int fd);
-void bl_fork_fd_remove(int fd);
+
+/* Return: it was registered; in a child: it was not closed at the fork, which no handler of libc saw. */
+bool bl_fork_fd_remove(int fd);
 
 #pragma GCC visibility pop
 

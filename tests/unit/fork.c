@@ -118,6 +118,9 @@ static int open_in(int fd)
 
 static int only_registered_ones_are_closed(void)
 {
+	/* what was closed is not registered any more */
+	if (bl_fork_fd_remove(fds[0]) || bl_fork_fd_remove(fds[2]))
+		return 2;
 	return open_in(fds[0]) || !open_in(fds[1]) || open_in(fds[2]) || !open_in(fds[3]);
 }
 
@@ -131,8 +134,8 @@ static void children_close_what_is_registered(void)
 	check_eq(bl_fork_fd_add(fds[0]), 0);
 	check_eq(bl_fork_fd_add(fds[1]), 0);
 	check_eq(bl_fork_fd_add(fds[2]), 0);
-	bl_fork_fd_remove(fds[1]);
-	bl_fork_fd_remove(fds[1]);
+	check(bl_fork_fd_remove(fds[1]));
+	check(!bl_fork_fd_remove(fds[1]));
 	child_says_yes(only_registered_ones_are_closed);
 	/* the parent keeps its own, and its registrations */
 	for (int i = 0; i < 4; i++)
@@ -198,9 +201,9 @@ static void a_number_that_cannot_be_registered_is_enomem(void)
 {
 	check_eq(bl_fork_fd_add(-1), -ENOMEM);
 	check_eq(bl_fork_fd_add(512 * 4096), -ENOMEM);
-	bl_fork_fd_remove(-1);
-	bl_fork_fd_remove(512 * 4096);
-	bl_fork_fd_remove(400 * 4096);
+	check(!bl_fork_fd_remove(-1));
+	check(!bl_fork_fd_remove(512 * 4096));
+	check(!bl_fork_fd_remove(400 * 4096));
 }
 
 static atomic_int in_window, fork_done;

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doca_gpunetio_dev_verbs_db.cuh - telling the NIC, or the CPU that stands in for it, about WQEs
+ *
+ * What a NIC reads over the bus it reads after the store that rings it. What a CPU polls it may see at any time, so
+ * every word of that kind comes after a release at system scope, whatever scope the caller asks for: queues that are
+ * not known to lie in memory of the GPU, and everything that a CPU proxy serves.
+ */
+#ifndef DOCA_GPUNETIO_DEV_VERBS_DB_CUH
+#define DOCA_GPUNETIO_DEV_VERBS_DB_CUH
+
+#include "doca_gpunetio_dev_verbs_slots.cuh"
+
+#define BL_DEV_EXCLUSIVE DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE
+
+/* WQEs before the word that tells of them. */
+template <enum doca_gpu_dev_verbs_sync_scope SS> BL_DEVICE void bl_dev_release_to_nic(struct doca_gpu_dev_verbs_qp *qp)
+{
+	if (qp->mem_type == DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU)
+		bl_op_fence_release<SS>();
+	else
+		bl_op_fence_release<BL_DEV_SYS>();
+}
+
+/** doca_gpu_dev_verbs_prepare_dbr() - Value of a doorbell record */
+BL_DEVICE uint32_t doca_gpu_dev_verbs_prepare_dbr(uint32_t prod_index)
+{
+	return bl_op_bswap32(prod_index & DOCA_GPUNETIO_VERBS_WQE_PI_MASK);
+}
+
+/** doca_gpu_dev_common_update_dbr() - Store to a doorbell record; no fence */
+BL_DEVICE void doca_gpu_dev_common_update_dbr(uint32_t *dbrec, uint32_t prod_index)
+{
+	bl_op_store<BL_DEV_SYS>(dbrec, doca_gpu_dev_verbs_prepare_dbr(prod_index));
+}
+
+/** doca_priv_gpu_dev_verbs_update_dbr() - Store to a queue's doorbell record; no fence */
+template <enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+BL_DEVICE void doca_priv_gpu_dev_verbs_update_dbr(struct doca_gpu_dev_verbs_qp *qp, uint32_t prod_index)
+{
+	doca_gpu_dev_common_update_dbr(qp_type == DOCA_GPUNETIO_VERBS_QP_RQ ? qp->rq_dbrec : qp->sq_dbrec, prod_index);
+}
+
+/** doca_gpu_dev_verbs_update_dbr() - WQEs, then the record; with ASYNC_STORE_RELEASE in one instruction where there is one */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+BL_DEVICE void doca_gpu_dev_verbs_update_dbr(struct doca_gpu_dev_verbs_qp *qp, uint32_t prod_index, uint32_t code_opt = 0)
+{
+	uint32_t *dbrec = qp_type == DOCA_GPUNETIO_VERBS_QP_RQ ? qp->rq_dbrec : qp->sq_dbrec;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_ASYNC_STORE_RELEASE) {
+		bl_op_store_async(dbrec, doca_gpu_dev_verbs_prepare_dbr(prod_index));
+		return;
+	}
+	/* WQEs before the record */
+	bl_dev_release_to_nic<sync_scope>(qp);
+	doca_gpu_dev_common_update_dbr(dbrec, prod_index);
+}
+
+/** doca_gpu_dev_common_prepare_db() - Value of the doorbell register; @qpn_ds is the queue pair << 8, in network byte order */
+BL_DEVICE uint64_t doca_gpu_dev_common_prepare_db(uint32_t qpn_ds, uint64_t prod_index)
+{
+	uint32_t index = (uint32_t)(prod_index & DOCA_GPUNETIO_VERBS_WQE_PI_MASK) << DOCA_GPUNETIO_VERBS_WQE_IDX_SHIFT;
+
+	return (uint64_t)qpn_ds << 32 | bl_op_bswap32(index);
+}
+
+/** doca_gpu_dev_common_write_db() - WQEs, then the register. Without a queue pair the order is that of the system */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE void doca_gpu_dev_common_write_db(uint64_t *db_ptr, uint64_t db_val, uint32_t code_opt = 0)
+{
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_ASYNC_STORE_RELEASE) {
+		bl_op_store_async(db_ptr, db_val);
+		return;
+	}
+	/* WQEs before the doorbell; THREAD: the caller has seen to that */
+	if (sync_scope != DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD)
+		bl_op_fence_release<BL_DEV_SYS>();
+	bl_op_store_mmio(db_ptr, db_val);
+}
+
+/** doca_gpu_dev_common_ring_db() - The same, from the parts of the value */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE void doca_gpu_dev_common_ring_db(uint64_t *db_ptr, uint32_t qpn_ds, uint64_t prod_index, uint32_t code_opt = 0)
+{
+	doca_gpu_dev_common_write_db<sync_scope>(db_ptr, doca_gpu_dev_common_prepare_db(qpn_ds, prod_index), code_opt);
+}
+
+/** doca_gpu_dev_verbs_prepare_db() - Value of the doorbell register for a count of WQEs */
+BL_DEVICE uint64_t doca_gpu_dev_verbs_prepare_db(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index)
+{
+	return doca_gpu_dev_common_prepare_db(qp->sq_num_shift8_be, prod_index);
+}
+
+/** doca_gpu_dev_verbs_ring_db() - WQEs, then the register */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE void doca_gpu_dev_verbs_ring_db(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
+{
+	uint64_t value = doca_gpu_dev_verbs_prepare_db(qp, prod_index);
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_ASYNC_STORE_RELEASE) {
+		bl_op_store_async(qp->sq_db, value);
+		return;
+	}
+	/* WQEs, or the record, before the doorbell */
+	bl_dev_release_to_nic<sync_scope>(qp);
+	bl_op_store_mmio(qp->sq_db, value);
+}
+
+/** doca_gpu_dev_verbs_ring_bf() - Give the NIC a whole WQE; on a GPU it lies in shared memory */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE void doca_gpu_dev_verbs_ring_bf(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_dev_verbs_wqe *wqe_ptr)
+{
+	/* the WQE in the ring, and those before, before the register */
+	bl_dev_release_to_nic<sync_scope>(qp);
+	bl_op_store_bulk(qp->sq_db, wqe_ptr);
+}
+
+/** doca_gpu_dev_verbs_ring_bf_warp() - The same by all lanes of a warp, from any memory */
+template <enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE void doca_gpu_dev_verbs_ring_bf_warp(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_dev_verbs_wqe *wqe_ptr)
+{
+	unsigned int lane = bl_op_lane();
+
+	/* the WQE in the ring, and those before, before the register */
+	if (!lane)
+		bl_dev_release_to_nic<sync_scope>(qp);
+	bl_op_syncwarp();
+	if (lane > 0 && lane < 8)
+		bl_op_store_mmio(qp->sq_db + lane, bl_op_word(wqe_ptr->inl_data + lane * 8));
+	bl_op_syncwarp();
+	/* the first word is the doorbell and comes last */
+	if (!lane)
+		bl_op_store_mmio(qp->sq_db, bl_op_word(wqe_ptr->inl_data));
+	bl_op_syncwarp();
+}
+
+/* Whether @prod_index is news for the NIC. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE bool bl_dev_advance(uint64_t *pi, uint64_t prod_index)
+{
+	return bl_op_fetch_max<bl_dev_scope<RS>::value>(pi, prod_index) < prod_index;
+}
+
+/** doca_gpu_dev_verbs_ring_proxy() - Show the count of WQEs to the CPU that rings for us; no fence */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
+BL_DEVICE void doca_gpu_dev_verbs_ring_proxy(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_idx)
+{
+	if (resource_sharing_mode == BL_DEV_EXCLUSIVE)
+		bl_op_store<BL_DEV_SYS>(qp->sq_db, prod_idx);
+	else
+		bl_op_fetch_max<BL_DEV_SYS>(qp->sq_db, prod_idx);
+}
+
+/* Whether a submission may be left to a thread that has brought a higher index already. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE bool bl_dev_is_old(const uint64_t *pi, uint64_t prod_index)
+{
+	return bl_op_load<bl_dev_scope<RS>::value>(pi) >= prod_index;
+}
+
+/**
+ * doca_gpu_dev_verbs_submit_db_no_dbr() - Ring the doorbell; the NIC reads no record, or a CPU writes it
+ *
+ * A NIC gets every store to its register and knows an old index. A CPU that polls the word sees the last one only, which
+ * must not be the older of two: the lock sees to that where the queue does not lie in memory of the GPU.
+ *
+ * Return: 0, or how the wait for the lock ended.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+BL_DEVICE int doca_gpu_dev_verbs_submit_db_no_dbr(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
+{
+	struct bl_dev_limit limit = bl_dev_limit_qp<DOCA_GPUNETIO_VERBS_QP_SQ>(qp);
+	bool polled = qp->mem_type != DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU;
+	int ret = 0;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING || bl_dev_is_old<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
+		return 0;
+	/* WQEs before the count, which a CPU polls when it writes the record for us, and before the doorbell */
+	bl_op_fence_release<BL_DEV_SYS>();
+	if (polled)
+		ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+	if (ret)
+		return ret;
+	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
+		bl_op_store_mmio(qp->sq_db, doca_gpu_dev_verbs_prepare_db(qp, prod_index));
+	if (polled)
+		bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
+	return 0;
+}
+
+/* Record and doorbell by whoever brings the highest index; the lock keeps the record from going back. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS, enum doca_gpu_dev_verbs_sync_scope SS>
+BL_DEVICE void bl_dev_record_and_db(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt)
+{
+	constexpr auto again = SS == DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS ? SS : DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU;
+
+	doca_priv_gpu_dev_verbs_update_dbr<DOCA_GPUNETIO_VERBS_QP_SQ>(qp, (uint32_t)prod_index);
+	/* the record before the doorbell: at least GPU scope */
+	doca_gpu_dev_verbs_ring_db<again>(qp, prod_index, code_opt);
+}
+
+/* The record alone: a receive queue has no doorbell. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE int bl_dev_submit_rq(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index)
+{
+	struct bl_dev_limit limit = bl_dev_limit_qp<DOCA_GPUNETIO_VERBS_QP_RQ>(qp);
+	int ret = bl_dev_lock<RS>(&qp->sq_lock, &limit);
+
+	if (ret)
+		return ret;
+	if (bl_dev_advance<RS>(&qp->rq_wqe_pi, prod_index)) {
+		/* receive WQEs before the record */
+		bl_op_fence_release<BL_DEV_SYS>();
+		doca_priv_gpu_dev_verbs_update_dbr<DOCA_GPUNETIO_VERBS_QP_RQ>(qp, (uint32_t)prod_index);
+	}
+	bl_dev_unlock<RS>(&qp->sq_lock);
+	return 0;
+}
+
+/**
+ * doca_gpu_dev_verbs_submit_db() - Doorbell, record, doorbell
+ *
+ * A NIC that has to recover reads the record; the first doorbell is early so that it starts while the record is under
+ * way. Return: 0, or how the wait for the lock ended.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+BL_DEVICE int doca_gpu_dev_verbs_submit_db(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
+{
+	struct bl_dev_limit limit = bl_dev_limit_qp<qp_type>(qp);
+	int ret;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+		return 0;
+	if (qp_type == DOCA_GPUNETIO_VERBS_QP_RQ)
+		return bl_dev_submit_rq<resource_sharing_mode>(qp, prod_index);
+	if (bl_dev_is_old<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
+		return 0;
+	ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+	if (ret)
+		return ret;
+	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index)) {
+		doca_gpu_dev_verbs_ring_db<sync_scope>(qp, prod_index, code_opt);
+		bl_dev_record_and_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+	}
+	bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
+	return 0;
+}
+
+/** doca_gpu_dev_verbs_submit_bf() - A WQE into the register, then as submit_db; the same WQE must be in the ring */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE int doca_gpu_dev_verbs_submit_bf(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index,
+					   struct doca_gpu_dev_verbs_wqe *smem_wqe, uint32_t code_opt = 0)
+{
+	struct bl_dev_limit limit = bl_dev_limit_qp<DOCA_GPUNETIO_VERBS_QP_SQ>(qp);
+	int ret;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+		return 0;
+	if (!bl_op_has_bulk())
+		return doca_gpu_dev_verbs_submit_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+	ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+	if (ret)
+		return ret;
+	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index)) {
+		doca_gpu_dev_verbs_ring_bf<sync_scope>(qp, smem_wqe);
+		bl_dev_record_and_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+	}
+	bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
+	return 0;
+}
+
+/** doca_gpu_dev_verbs_submit_bf_warp() - The same by all lanes of a warp, from any memory */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE int doca_gpu_dev_verbs_submit_bf_warp(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index,
+						struct doca_gpu_dev_verbs_wqe *wqe, uint32_t code_opt = 0)
+{
+	struct bl_dev_limit limit = bl_dev_limit_qp<DOCA_GPUNETIO_VERBS_QP_SQ>(qp);
+	bool leader = bl_op_lane() == 0;
+	uint64_t state = 0;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+		return 0;
+	if (leader) {
+		state = (uint64_t)(int64_t)bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+		if (!state)
+			state = bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index);
+	}
+	state = bl_op_shfl(state, 0);
+	if (state >= BL_DEV_FIRST_ERROR)
+		return (int)(int64_t)state;
+	if (state)
+		doca_gpu_dev_verbs_ring_bf_warp<sync_scope>(qp, wqe);
+	if (leader) {
+		if (state)
+			bl_dev_record_and_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+		bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
+	}
+	bl_op_syncwarp();
+	return 0;
+}
+
+/**
+ * doca_gpu_dev_verbs_submit_proxy() - Let a CPU ring the doorbell
+ *
+ * sq_wqe_pi is kept as well, so that what reads it works here too: DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_CPU_PROXY_UPDATE_PI
+ * is always on. Return: 0.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE int doca_gpu_dev_verbs_submit_proxy(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
+{
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+		return 0;
+	/* WQEs before the count that the CPU polls */
+	bl_op_fence_release<BL_DEV_SYS>();
+	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
+		doca_gpu_dev_verbs_ring_proxy<resource_sharing_mode>(qp, prod_index);
+	return 0;
+}
+
+/**
+ * doca_gpu_dev_verbs_submit() - Tell the NIC about WQEs
+ * @qp:		queue pair
+ * @prod_index: index of the last WQE, plus one; all up to it are ready
+ * @code_opt:	DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_*
+ *
+ * nic_handler AUTO takes what the queue pair was made with; another value is taken as it is. A queue pair with
+ * BlueFlame rings its doorbell here: doca_gpu_dev_verbs_submit_bf() takes the WQE.
+ *
+ * Return: 0, or how the wait for the lock ended; -EINVAL: @prod_index comes from a failed reservation.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU,
+	  enum doca_gpu_dev_verbs_nic_handler nic_handler = DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO,
+	  enum doca_gpu_dev_verbs_qp_type qp_type = DOCA_GPUNETIO_VERBS_QP_SQ>
+BL_DEVICE int doca_gpu_dev_verbs_submit(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
+{
+	uint32_t handler = nic_handler;
+
+	if (nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO)
+		handler = qp->nic_handler;
+	if (prod_index >= BL_DEV_FIRST_ERROR)
+		return -EINVAL;
+	if (qp_type == DOCA_GPUNETIO_VERBS_QP_RQ)
+		return doca_gpu_dev_verbs_submit_db<resource_sharing_mode, sync_scope, qp_type>(qp, prod_index, code_opt);
+	if (handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB || handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_BF)
+		return doca_gpu_dev_verbs_submit_db<resource_sharing_mode, sync_scope, qp_type>(qp, prod_index, code_opt);
+	if (handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR)
+		return doca_gpu_dev_verbs_submit_db_no_dbr<resource_sharing_mode, sync_scope, qp_type>(qp, prod_index, code_opt);
+	return doca_gpu_dev_verbs_submit_proxy<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* mem.h - reading and writing memory of the NIC's user; the lock is held */
+#ifndef SOFTNIC_MEM_H
+#define SOFTNIC_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nic.h"
+
+/* Return: 0 or what the memory's own read says. */
+int bl_snic_mem_read(const struct bl_snic_mem *mem, uint64_t off, void *dst, size_t len);
+
+/*
+ * Bytes arrive from the front to the back: who sees the last word, of up to 8 aligned bytes, sees the rest, and what
+ * was written before. Return: 0 or what the memory's own write says.
+ */
+int bl_snic_mem_write(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const void *src, size_t len);
+
+/* Whether a CPU's atomic instructions work on it. */
+static inline bool bl_snic_mem_is_ordinary(const struct bl_snic_mem *mem)
+{
+	return !mem->read && !mem->write;
+}
+
+/* Before anything is written by which somebody learns of earlier writes: they are seen first, whoever owns the memory.
+ */
+void bl_snic_mem_settle(struct bl_snic *nic);
+
+/* The memory goes away. */
+void bl_snic_mem_forget(struct bl_snic *nic, const struct bl_snic_mem *mem);
+
+/* Either both functions or an address; both with an address as well is memory that is not ordinary. */
+bool bl_snic_mem_is_valid(const struct bl_snic_mem *mem);
+
+#endif

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include "requester.h"
+
+#include "segs.h"
+
+/* Packets in one go; others should have their turn. */
+#define BURST 32
+
+/* Packets of sends and writes that may be under way. */
+#define WINDOW 1024
+
+static uint64_t end_of(const struct bl_wr *wr)
+{
+	return wr->first_psn + wr->nr_psn;
+}
+
+/* A packet, or several sequence numbers of a read, is on its way. */
+static void sent(struct bl_snic_qp *qp, const struct bl_wr *wr, uint64_t end, uint32_t len)
+{
+	struct bl_requester *req = &qp->req;
+
+	bl_snic_count(qp->nic, BL_SNIC_TX_PACKETS, 1);
+	bl_snic_count(qp->nic, BL_SNIC_TX_BYTES, len);
+	if (req->psn < req->nxt)
+		bl_snic_count(qp->nic, BL_SNIC_TX_RETRIES, 1);
+	if (end > req->nxt) {
+		if (bl_wqe_is_fetch(&wr->wqe))
+			req->fetch_psns += end - req->nxt;
+		req->nxt = end;
+	}
+	req->psn = end;
+	if (bl_qp_is_rc(qp) && !req->timer)
+		bl_req_arm(qp);
+}
+
+static void *reserve(struct bl_snic_qp *qp, uint32_t len)
+{
+	void *room = qp->nic->ops->reserve(qp->path, len);
+
+	/* a peer that never makes room is as gone as one that never answers */
+	if (!room && !qp->req.timer)
+		bl_req_arm(qp);
+	return room;
+}
+
+static void commit(struct bl_snic_qp *qp, struct bl_packet *packet)
+{
+	packet->dest_qpn = qp->mod.dest_qpn;
+	packet->src_qpn = qp->num;
+	packet->psn = (uint32_t)qp->req.psn & BL_PSN_MASK;
+	if (!bl_qp_is_rc(qp))
+		packet->opcode |= BL_PKT_UC;
+	qp->nic->ops->commit(qp->path, packet);
+}
+
+/* First, middle, last or only packet of a message, with an immediate or without. */
+static uint8_t opcode_of(const struct bl_wr *wr, bool first, bool last)
+{
+	bool is_send = wr->wqe.opcode == BL_WQE_SEND || wr->wqe.opcode == BL_WQE_SEND_IMM;
+	bool imm = wr->wqe.opcode == BL_WQE_SEND_IMM || wr->wqe.opcode == BL_WQE_WRITE_IMM;
+	uint8_t base = is_send ? BL_PKT_SEND_FIRST : BL_PKT_WRITE_FIRST;
+
+	if (first && last)
+		return (uint8_t)(base + BL_PKT_SEND_ONLY + imm);
+	if (last)
+		return (uint8_t)(base + BL_PKT_SEND_LAST + imm);
+	return first ? base : (uint8_t)(base + BL_PKT_SEND_MIDDLE);
+}
+
+/* Return: whether a packet was sent, or lost on purpose. */
+static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	struct bl_requester *req = &qp->req;
+	uint64_t off = (req->psn - wr->first_psn) * qp->packet;
+	uint32_t left = wr->wqe.len - (uint32_t)off, len = left < qp->packet ? left : qp->packet;
+	bool first = !off, last = len == left;
+	struct bl_packet packet = {
+		.opcode = opcode_of(wr, first, last),
+		.flags = (uint8_t)((last ? BL_PKT_ACK_REQ : 0) | (last && wr->wqe.solicited ? BL_PKT_SOLICITED : 0)),
+		.len = len,
+	};
+	uint8_t *payload;
+
+	if (bl_qp_is_rc(qp) && req->psn == req->nxt && req->nxt - req->una - req->fetch_psns >= WINDOW)
+		return false;
+	payload = reserve(qp, len);
+	if (!payload && !req->dropping)
+		return false;
+	if (payload) {
+		req->dropping = false;
+		if (bl_segs_gather(qp, wr, off, payload, len))
+			return false;
+		if (last)
+			packet.imm = wr->wqe.opcode == BL_WQE_SEND_IMM || wr->wqe.opcode == BL_WQE_WRITE_IMM
+					     ? wr->wqe.imm
+					     : 0;
+		if (first && packet.opcode >= BL_PKT_WRITE_FIRST) {
+			packet.va = wr->wqe.raddr;
+			packet.rkey = wr->wqe.rkey;
+			packet.dma_len = wr->wqe.len;
+		}
+		/* a window that fills up with a long message is opened again before it is full */
+		if (!(req->psn & (WINDOW / 8 - 1)))
+			packet.flags |= BL_PKT_ACK_REQ;
+		commit(qp, &packet);
+	}
+	sent(qp, wr, req->psn + 1, len);
+	return true;
+}
+
+/* The rest of a read that is not here yet; all of it the first time. */
+static bool send_read(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	uint64_t off = (qp->req.psn - wr->first_psn) * qp->packet;
+	struct bl_packet packet = {
+		.opcode = BL_PKT_READ_REQUEST,
+		.flags = BL_PKT_ACK_REQ,
+		.va = wr->wqe.raddr + off,
+		.rkey = wr->wqe.rkey,
+		.dma_len = wr->wqe.len - (uint32_t)off,
+		.imm = qp->packet != qp->mod.mtu ? qp->packet : 0,
+	};
+
+	if (!reserve(qp, 0))
+		return false;
+	commit(qp, &packet);
+	sent(qp, wr, end_of(wr), 0);
+	return true;
+}
+
+static uint8_t atomic_opcode(const struct bl_wqe *wqe)
+{
+	switch (wqe->opcode) {
+	case BL_WQE_CMP_SWAP:
+		return BL_PKT_CMP_SWAP;
+	case BL_WQE_FETCH_ADD:
+		return BL_PKT_FETCH_ADD;
+	case BL_WQE_MASKED_CMP_SWAP:
+		return BL_PKT_MASKED_CMP_SWAP;
+	default:
+		return BL_PKT_MASKED_FETCH_ADD;
+	}
+}
+
+static bool send_atomic(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	const struct bl_wqe *wqe = &wr->wqe;
+	struct bl_packet packet = {
+		.opcode = atomic_opcode(wqe),
+		.flags = BL_PKT_ACK_REQ,
+		.operand_len = wqe->operand_len,
+		.va = wqe->raddr,
+		.rkey = wqe->rkey,
+		.swap_add = wqe->swap_add,
+		.compare = wqe->compare,
+		.swap_mask = wqe->swap_mask,
+		.compare_mask = wqe->compare_mask,
+	};
+
+	if (!reserve(qp, 0))
+		return false;
+	commit(qp, &packet);
+	sent(qp, wr, end_of(wr), 0);
+	return true;
+}
+
+static bool send_packet(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	if (wr->wqe.opcode == BL_WQE_READ)
+		return send_read(qp, wr);
+	if (bl_wqe_is_atomic(&wr->wqe))
+		return send_atomic(qp, wr);
+	return send_message(qp, wr);
+}
+
+/* One step: launch a request, pass over one that needs nothing, or send a packet. Whether there was one. */
+static bool step(struct bl_snic_qp *qp)
+{
+	struct bl_requester *req = &qp->req;
+	struct bl_wr *wr;
+
+	if (req->wr == qp->sq.launched && !bl_req_launch(qp))
+		return false;
+	wr = bl_qp_wr(qp, req->wr);
+	if (wr->syndrome)
+		return false;
+	if (!wr->done && !send_packet(qp, wr))
+		return false;
+	if (req->psn < end_of(wr))
+		return true;
+	/* nobody acknowledges on an unreliable connection */
+	if (!bl_qp_is_rc(qp)) {
+		wr->done = true;
+		req->una = req->psn;
+	}
+	req->wr++;
+	return true;
+}
+
+int bl_req_send(struct bl_snic_qp *qp)
+{
+	struct bl_requester *req = &qp->req;
+	int nr = 0;
+
+	if (req->rnr_until) {
+		if (qp->nic->now < req->rnr_until)
+			return 0;
+		req->rnr_until = 0;
+	}
+	while (nr < BURST && step(qp))
+		nr++;
+	bl_req_complete(qp);
+	return nr;
+}
+
+static bool is_complete(const struct bl_snic_qp *qp, const struct bl_wr *wr)
+{
+	return wr->done || (bl_qp_is_rc(qp) && qp->req.una >= end_of(wr));
+}
+
+void bl_req_complete(struct bl_snic_qp *qp)
+{
+	struct bl_sq *sq = &qp->sq;
+	struct bl_wr *wr;
+
+	while (qp->state == BL_SNIC_RTS && sq->head < sq->tail) {
+		wr = bl_qp_wr(qp, sq->head);
+		if (wr->syndrome) {
+			bl_qp_fail_bad(qp, sq->head);
+			return;
+		}
+		if (sq->head == sq->launched || !is_complete(qp, wr))
+			return;
+		sq->head++;
+		sq->ci += wr->nr_bb;
+		bl_qp_cqe_send(qp, wr, BL_SYNDROME_NONE, 0);
+	}
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snic.h - a software RDMA NIC in the process of its user
+ *
+ * It takes the work requests and doorbells that mlx5 hardware takes, from queues in memory of its user, and leaves the
+ * same completions. What moves the bytes is one thread per NIC, or bl_snic_progress() where the user wants to say when.
+ * Bytes travel by a transport (transport.h) in packets of RoCE's kinds, with its sequence numbers, acknowledgements and
+ * retries, so that a lost, late or doubled packet is what it is on a wire.
+ *
+ * Thread-safe: everything here. Objects are destroyed by who made them, children first: -EBUSY otherwise.
+ * Not inherited over fork(): a child gets -EACCES from everything but bl_snic_close(), which frees memory only.
+ */
+#ifndef SOFTNIC_SNIC_H
+#define SOFTNIC_SNIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bl_snic;
+struct bl_snic_pd;
+struct bl_snic_mr;
+struct bl_snic_cq;
+struct bl_snic_qp;
+struct bl_snic_uar;
+struct bl_snic_transport_ops;
+struct bl_snic_fault;
+
+#define BL_SNIC_GID_LEN	 16
+#define BL_SNIC_WQEBB	 64
+#define BL_SNIC_CQE_SIZE 64
+#define BL_SNIC_UAR_SIZE 4096
+#define BL_SNIC_UAR_CQ	 0x20  /* arm doorbell of completion queues */
+#define BL_SNIC_UAR_NODBR 0x600 /* send doorbell without record */
+#define BL_SNIC_UAR_DB	 0x800 /* send doorbell, BlueFlame register */
+
+/**
+ * struct bl_snic_mem - how the NIC reaches a piece of its user's memory
+ * @addr:  where the CPU loads and stores it, or NULL when only @read and @write do
+ * @read:  copies @len bytes from @off to @dst; NULL: @addr is ordinary memory
+ * @write: copies @len bytes from @src to @off; a later write or @flush may not overtake it; NULL as above
+ * @flush: whoever owns the memory (a GPU) sees all earlier writes before any later one; may be NULL
+ * @priv:  first argument of the three
+ *
+ * @read and @write return 0 or -errno (the memory was taken away: local or remote access error of the request). They
+ * run on the NIC's thread, one at a time per piece of memory, and must not call the NIC.
+ */
+struct bl_snic_mem {
+	void *addr;
+	int (*read)(void *priv, uint64_t off, void *dst, size_t len);
+	int (*write)(void *priv, uint64_t off, const void *src, size_t len);
+	void (*flush)(void *priv);
+	void *priv;
+};
+
+/**
+ * struct bl_snic_attr - what a NIC is made with; all zero: defaults
+ * @name:	   in messages, "soft0"
+ * @transport:	   NULL: shared memory
+ * @fault:	   faults of the wire to inject, or NULL
+ * @mtu:	   largest payload of a packet; 0: 4096 at path MTU, and what the transport likes best for messages of its own
+ *		   host. Otherwise 256 to 1 MiB, a power of two
+ * @timeout_floor_ns: least time before a request is sent again, whatever the QP's ack_timeout says, since a thread may
+ *		   wait for a CPU; 0: 250 ms. UINT64_MAX: no floor
+ * @manual:	   no thread: the user calls bl_snic_progress()
+ * @now_ns:	   clock of all timers, NULL: CLOCK_MONOTONIC
+ * @cpu:	   CPU the thread is bound to, plus one; 0: any
+ * @spin_us:	   microseconds without work after which the thread gives its CPU away (then it sleeps in steps that grow
+ *		   to 100 us, and until a doorbell or a packet comes where it can); 0: 200
+ */
+struct bl_snic_attr {
+	const char *name;
+	const struct bl_snic_transport_ops *transport;
+	const struct bl_snic_fault *fault;
+	uint32_t mtu;
+	uint64_t timeout_floor_ns;
+	bool manual;
+	uint64_t (*now_ns)(void);
+	int cpu;
+	uint32_t spin_us;
+};
+
+/* Return: 0, -EINVAL, -ENOMEM, or what the transport's open or pthread_create() says. */
+int bl_snic_open(const struct bl_snic_attr *attr, struct bl_snic **nic_p);
+
+/* Ends the thread. Objects that are left are reported at warn level and freed; the user's memory is not touched again. */
+void bl_snic_close(struct bl_snic *nic);
+
+/* Address of the port; valid until bl_snic_close(). */
+const uint8_t *bl_snic_gid(const struct bl_snic *nic);
+
+/* One pass over doorbells, packets and timers. Return: things done, 0 when there was nothing, or -EINVAL: not manual. */
+int bl_snic_progress(struct bl_snic *nic);
+
+/* The thread may sleep: a CPU that has posted work calls this, a GPU need not. Cheap when it is awake. */
+void bl_snic_kick(struct bl_snic *nic);
+
+int bl_snic_pd_create(struct bl_snic *nic, struct bl_snic_pd **pd_p);
+int bl_snic_pd_destroy(struct bl_snic_pd *pd);
+uint32_t bl_snic_pd_num(const struct bl_snic_pd *pd);
+
+/* Values of IBV_ACCESS_*. Others are accepted and mean nothing here (relaxed ordering). */
+#define BL_SNIC_LOCAL_WRITE   0x1
+#define BL_SNIC_REMOTE_WRITE  0x2
+#define BL_SNIC_REMOTE_READ   0x4
+#define BL_SNIC_REMOTE_ATOMIC 0x8
+
+/**
+ * bl_snic_mr_create() - Register memory
+ * @pd:	    its queue pairs may use the keys
+ * @mem:    copied; byte 0 of it is @iova
+ * @iova:   address that work requests use for byte 0
+ * @len:    bytes, > 0; @iova + @len does not wrap
+ * @access: BL_SNIC_*; remote write and atomic need local write
+ * @mr_p:   receives the region
+ *
+ * Keys are never zero, never 0x100 (the terminator of receive lists), and a key of a destroyed region is not given
+ * out again before 2^24 others were.
+ *
+ * Return: 0, -EINVAL, -ENOMEM.
+ */
+int bl_snic_mr_create(struct bl_snic_pd *pd, const struct bl_snic_mem *mem, uint64_t iova, size_t len,
+		      unsigned int access, struct bl_snic_mr **mr_p);
+/* After it returns the memory is not touched again: requests that need it fail with an access error. */
+int bl_snic_mr_destroy(struct bl_snic_mr *mr);
+uint32_t bl_snic_mr_lkey(const struct bl_snic_mr *mr);
+uint32_t bl_snic_mr_rkey(const struct bl_snic_mr *mr);
+
+/**
+ * struct bl_snic_cq_attr - a completion queue in memory of the user
+ * @ring:      CQEs, initialised by the user (opcode 15, owner 1)
+ * @ring_off:  of CQE 0 in @ring
+ * @nr:	       CQEs, power of two, 1 to 2^22
+ * @dbrec:     consumer index (BE32, 24 bits) the CPU reads; NULL: overrun is ignored
+ * @overrun:   true: the consumer index is not looked at, old CQEs are overwritten. false: a CQE that finds no room is
+ *	       lost, is counted, and moves the QP to ERR
+ * @collapsed: every CQE is written to entry 0
+ */
+struct bl_snic_cq_attr {
+	struct bl_snic_mem ring;
+	uint64_t ring_off;
+	uint32_t nr;
+	const uint32_t *dbrec;
+	bool overrun;
+	bool collapsed;
+};
+
+int bl_snic_cq_create(struct bl_snic *nic, const struct bl_snic_cq_attr *attr, struct bl_snic_cq **cq_p);
+int bl_snic_cq_destroy(struct bl_snic_cq *cq);
+uint32_t bl_snic_cq_num(const struct bl_snic_cq *cq);
+
+enum bl_snic_qp_type { BL_SNIC_RC, BL_SNIC_UC };
+enum bl_snic_qp_state { BL_SNIC_RST, BL_SNIC_INIT, BL_SNIC_RTR, BL_SNIC_RTS, BL_SNIC_ERR };
+
+/**
+ * struct bl_snic_qp_attr - a queue pair in memory of the user
+ * @type:	service
+ * @sq, @sq_off: send ring: @sq_nr blocks of 64 bytes
+ * @sq_nr:	blocks, power of two, 0 (no send queue) to 32768
+ * @rq, @rq_off: receive ring: @rq_nr lists of @rq_sges 16-byte data segments
+ * @rq_nr:	receive WQEs, power of two, 0 to 32768
+ * @rq_sges:	power of two
+ * @dbrec:	two BE32 words the CPU reads, receive and send counter modulo 2^16. Polled all the time: whoever writes
+ *		them needs no doorbell. The WQEs must be visible to a CPU before the record is (system-scope release);
+ *		where they are not yet, the NIC waits until the index in the control segment is the expected one
+ * @send_cq, @recv_cq: may be the same; @recv_cq may be NULL without receive ring
+ * @sq_sig_all:	a CQE for every send WQE whatever its flags say
+ * @no_dbrec:	the send counter of @dbrec is not looked at, the doorbell is: BL_SNIC_UAR_NODBR of @uar
+ * @uar:	doorbell page, or NULL; may be shared when @no_dbrec is false
+ */
+struct bl_snic_qp_attr {
+	enum bl_snic_qp_type type;
+	struct bl_snic_mem sq;
+	uint64_t sq_off;
+	uint32_t sq_nr;
+	struct bl_snic_mem rq;
+	uint64_t rq_off;
+	uint32_t rq_nr;
+	uint32_t rq_sges;
+	const uint32_t *dbrec;
+	struct bl_snic_cq *send_cq;
+	struct bl_snic_cq *recv_cq;
+	bool sq_sig_all;
+	bool no_dbrec;
+	struct bl_snic_uar *uar;
+};
+
+int bl_snic_qp_create(struct bl_snic_pd *pd, const struct bl_snic_qp_attr *attr, struct bl_snic_qp **qp_p);
+int bl_snic_qp_destroy(struct bl_snic_qp *qp);
+uint32_t bl_snic_qp_num(const struct bl_snic_qp *qp);
+
+/**
+ * bl_snic_qp_watch() - Take a count of posted blocks from a word as well
+ * @qp:	  queue pair
+ * @word: 64-bit count of send blocks posted since the queue pair left RST (the word that a CPU proxy serves), or NULL
+ *	  to stop; when it returns, the old word is not looked at again
+ */
+int bl_snic_qp_watch(struct bl_snic_qp *qp, const uint64_t *word);
+
+/**
+ * struct bl_snic_qp_mod - what a transition sets; only what the transition allows is looked at
+ * @dest_gid:	       port of the peer
+ * @mtu:	       path MTU in bytes, 256 to 4096
+ * @ack_timeout:       4.096 us << value; 0: for ever
+ * @min_rnr_timer:     code, gpunetio-abi table
+ * @access:	       BL_SNIC_REMOTE_* that the peer may do
+ */
+struct bl_snic_qp_mod {
+	enum bl_snic_qp_state state;
+	uint8_t dest_gid[BL_SNIC_GID_LEN];
+	uint32_t dest_qpn;
+	uint32_t mtu;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	uint8_t ack_timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	uint8_t min_rnr_timer;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+	unsigned int access;
+};
+
+/*
+ * Moves: RST->INIT (access), INIT->RTR (dest_*, mtu, rq_psn, min_rnr_timer, max_dest_rd_atomic), RTR->RTS (sq_psn,
+ * ack_timeout, retry_cnt, rnr_retry, max_rd_atomic), RTS->RTS (access, min_rnr_timer), any->ERR (everything posted is
+ * flushed, and so is what is posted later), any->RST (nothing is flushed, all indices start at 0).
+ * Return: 0, -EINVAL (no such move, or a value), -ENOTCONN (no port answers at dest_gid), -ENOMEM.
+ */
+int bl_snic_qp_modify(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod);
+
+/**
+ * struct bl_snic_error - why a queue pair went to ERR: the first cause
+ * @syndrome:	 of the error CQE (0x01 local length ... 0x16 RNR retries), 0: none; moved to ERR by its user: 0x05
+ * @vendor:	 vendor syndrome
+ * @opcode:	 of the send WQE
+ * @wqe_counter: its index
+ * @responder:	 the cause is a request of the peer
+ * @text:	 one line: what failed, on which address and key, and whose it was
+ */
+struct bl_snic_error {
+	uint8_t syndrome;
+	uint8_t vendor;
+	uint8_t opcode;
+	uint16_t wqe_counter;
+	bool responder;
+	uint32_t dest_qpn;
+	char text[160];
+};
+
+/**
+ * struct bl_snic_qp_info - what bl_snic_qp_query() tells
+ * @attr:     as it was created
+ * @mod:      as it was set, with the present state
+ * @error:    first cause, when the state is ERR
+ * @sq_pi:    send blocks taken over from the user
+ * @sq_ci:    send blocks completed
+ * @rq_pi, @rq_ci: the same for receive WQEs
+ * @next_psn, @acked_psn, @expected_psn: of the requester, the requester and the responder
+ */
+struct bl_snic_qp_info {
+	struct bl_snic_qp_attr attr;
+	struct bl_snic_qp_mod mod;
+	struct bl_snic_error error;
+	uint64_t sq_pi, sq_ci, rq_pi, rq_ci;
+	uint32_t next_psn, acked_psn, expected_psn;
+};
+
+int bl_snic_qp_query(struct bl_snic_qp *qp, struct bl_snic_qp_info *info);
+
+/* A page of doorbell registers in memory that may be shown to a GPU. */
+int bl_snic_uar_create(struct bl_snic *nic, struct bl_snic_uar **uar_p);
+int bl_snic_uar_destroy(struct bl_snic_uar *uar);
+void *bl_snic_uar_page(const struct bl_snic_uar *uar);
+uint32_t bl_snic_uar_id(const struct bl_snic_uar *uar);
+
+/* Counters since bl_snic_open(); names are those of bl_snic_counter_name(). */
+enum bl_snic_counter {
+	BL_SNIC_TX_PACKETS,
+	BL_SNIC_TX_BYTES,
+	BL_SNIC_RX_PACKETS,
+	BL_SNIC_RX_BYTES,
+	BL_SNIC_TX_RETRIES,	 /* packets sent again */
+	BL_SNIC_TIMEOUTS,
+	BL_SNIC_RNR_SENT,
+	BL_SNIC_RNR_RECEIVED,
+	BL_SNIC_NAK_SENT,
+	BL_SNIC_NAK_RECEIVED,
+	BL_SNIC_RX_DUPLICATE,
+	BL_SNIC_RX_OUT_OF_ORDER,
+	BL_SNIC_RX_UNKNOWN_QP,
+	BL_SNIC_RX_MALFORMED,
+	BL_SNIC_RX_WRONG_PEER,
+	BL_SNIC_CQE,
+	BL_SNIC_CQE_ERROR,
+	BL_SNIC_CQ_OVERRUN,
+	BL_SNIC_WQE,
+	BL_SNIC_WQE_BAD,
+	BL_SNIC_FAULT_DROPPED,
+	BL_SNIC_FAULT_DELAYED,
+	BL_SNIC_FAULT_DOUBLED,
+	BL_SNIC_FAULT_NAK,
+	BL_SNIC_SLEEPS,
+	BL_SNIC_NR_COUNTERS
+};
+
+void bl_snic_counters(const struct bl_snic *nic, uint64_t values[BL_SNIC_NR_COUNTERS]);
+const char *bl_snic_counter_name(enum bl_snic_counter counter);
+
+#endif

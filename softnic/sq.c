@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/* Send queues: from doorbells to requests that are parsed. */
+#include "bytes.h"
+#include "mem.h"
+#include "qp.h"
+
+/* Blocks taken over in one go: a slow memory is worth one long read, others should have their turn. */
+#define TAKE_MAX 64
+
+/* How long a block may be behind its doorbell. */
+#define LATE_NS 1000000000ULL
+
+#define HALF 0x8000U
+
+/* Whether a count that was read is one more than @sq->pi by no more than the ring has; otherwise it is an old one. */
+static void advance(struct bl_snic_qp *qp, uint64_t ahead)
+{
+	if (ahead <= qp->attr.sq_nr)
+		qp->sq.pi += ahead;
+}
+
+/* More than the ring has, and not an older value either: nothing that was posted can be meant. */
+static bool is_wild(const struct bl_snic_qp *qp, uint16_t ahead)
+{
+	return ahead > qp->attr.sq_nr && ahead < HALF;
+}
+
+/* Acquire, here and below: the blocks are read after the count that covers them. */
+static bool look_at_record(struct bl_snic_qp *qp, uint16_t *wild_p)
+{
+	uint32_t record = be32toh(__atomic_load_n(&qp->attr.dbrec[1], __ATOMIC_ACQUIRE));
+	uint16_t ahead = (uint16_t)(record - (uint32_t)qp->sq.pi);
+
+	*wild_p = (uint16_t)record;
+	advance(qp, ahead);
+	return !is_wild(qp, ahead);
+}
+
+static bool look_at_register(struct bl_snic_qp *qp, uint16_t *wild_p)
+{
+	uint64_t word = __atomic_load_n(qp->uar_word, __ATOMIC_ACQUIRE);
+	uint32_t half[2];
+	uint16_t ahead;
+
+	memcpy(half, &word, sizeof(half));
+	if (be32toh(half[1]) >> 8 != qp->num)
+		return true;
+	*wild_p = (uint16_t)(be32toh(half[0]) >> 8);
+	ahead = (uint16_t)(*wild_p - (uint16_t)qp->sq.pi);
+	advance(qp, ahead);
+	return !is_wild(qp, ahead);
+}
+
+static void look_at_watched(struct bl_snic_qp *qp)
+{
+	uint64_t count = __atomic_load_n(qp->sq.watched, __ATOMIC_ACQUIRE);
+
+	if (count > qp->sq.pi)
+		advance(qp, count - qp->sq.pi);
+}
+
+static void look(struct bl_snic_qp *qp)
+{
+	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_LOCAL_OPERATION};
+	uint16_t wild = 0;
+	bool good;
+
+	if (qp->sq.watched)
+		look_at_watched(qp);
+	good = qp->attr.no_dbrec ? look_at_register(qp, &wild) : look_at_record(qp, &wild);
+	if (!good && qp->state == BL_SNIC_RTS)
+		bl_qp_fail(qp, UINT64_MAX, &cause,
+			   "doorbell says %u where %u is posted: more than the ring's %u blocks", wild,
+			   (uint16_t)qp->sq.pi, qp->attr.sq_nr);
+}
+
+/* Return: 0, or what the ring's memory says. */
+static int fetch(struct bl_snic_qp *qp)
+{
+	uint32_t nr = qp->attr.sq_nr, slot, run;
+	struct bl_sq *sq = &qp->sq;
+	uint64_t limit = sq->taken + TAKE_MAX;
+	int ret = 0;
+
+	if (limit > sq->pi)
+		limit = sq->pi;
+	/* a copy that is still in use is not written over */
+	if (limit > sq->ci + nr)
+		limit = sq->ci + nr;
+	while (sq->fetched < limit && !ret) {
+		slot = (uint32_t)sq->fetched & (nr - 1);
+		run = nr - slot;
+		if (run > limit - sq->fetched)
+			run = (uint32_t)(limit - sq->fetched);
+		ret = bl_snic_mem_read(&qp->attr.sq, qp->attr.sq_off + (uint64_t)slot * BL_SNIC_WQEBB,
+				       sq->blocks + (size_t)slot * BL_SNIC_WQEBB, (size_t)run * BL_SNIC_WQEBB);
+		sq->fetched += ret ? 0 : run;
+	}
+	return ret;
+}
+
+/* In one piece: what wrapped is put behind the end, where nothing else ever is. */
+static const uint8_t *straighten(struct bl_snic_qp *qp, unsigned int nr_bb)
+{
+	uint32_t nr = qp->attr.sq_nr, slot = (uint32_t)qp->sq.taken & (nr - 1);
+	uint8_t *blocks = qp->sq.blocks;
+
+	if (slot + nr_bb > nr)
+		memcpy(blocks + (size_t)nr * BL_SNIC_WQEBB, blocks, (size_t)(slot + nr_bb - nr) * BL_SNIC_WQEBB);
+	return blocks + (size_t)slot * BL_SNIC_WQEBB;
+}
+
+static void add(struct bl_snic_qp *qp, const struct bl_wr *wr)
+{
+	struct bl_sq *sq = &qp->sq;
+
+	*bl_qp_wr(qp, sq->tail) = *wr;
+	sq->tail++;
+	sq->taken += wr->nr_bb;
+	sq->late = 0;
+	bl_snic_count(qp->nic, BL_SNIC_WQE, 1);
+	if (wr->syndrome)
+		bl_snic_count(qp->nic, BL_SNIC_WQE_BAD, 1);
+}
+
+static void add_bad(struct bl_snic_qp *qp, const char *why)
+{
+	const uint8_t *raw = straighten(qp, 1);
+	struct bl_wr wr = {.raw = raw, .nr_bb = 1, .syndrome = BL_SYNDROME_LOCAL_OPERATION, .why = why};
+
+	bl_wqe_parse(raw, &wr.wqe, &why);
+	wr.wqe.index = (uint16_t)qp->sq.taken;
+	add(qp, &wr);
+}
+
+/* The block is not there yet, or only a part of the request is: it may come. Whether that took too long. */
+static bool is_overdue(struct bl_snic_qp *qp)
+{
+	struct bl_sq *sq = &qp->sq;
+
+	/* read it again the next time */
+	sq->fetched = sq->taken;
+	if (!sq->late)
+		sq->late = qp->nic->now ? qp->nic->now : 1;
+	return qp->nic->now - sq->late >= LATE_NS;
+}
+
+static const char *check_kind(const struct bl_snic_qp *qp, const struct bl_wqe *wqe)
+{
+	if (wqe->qpn != qp->num)
+		return "the number in the request is not this queue pair's";
+	if (!bl_qp_is_rc(qp) && bl_wqe_is_fetch(wqe))
+		return "an unreliable connection cannot read";
+	return NULL;
+}
+
+static void add_parsed(struct bl_snic_qp *qp, unsigned int nr_bb)
+{
+	struct bl_wr wr = {.raw = straighten(qp, nr_bb), .nr_bb = (uint16_t)nr_bb};
+	const char *why;
+
+	wr.syndrome = bl_wqe_parse(wr.raw, &wr.wqe, &wr.why);
+	why = wr.syndrome ? NULL : check_kind(qp, &wr.wqe);
+	if (why) {
+		wr.syndrome = BL_SYNDROME_LOCAL_OPERATION;
+		wr.why = why;
+	}
+	add(qp, &wr);
+}
+
+/* One request, if it is there. */
+static bool take_one(struct bl_snic_qp *qp)
+{
+	struct bl_sq *sq = &qp->sq;
+	const uint8_t *raw = sq->blocks + (size_t)(sq->taken & (qp->attr.sq_nr - 1)) * BL_SNIC_WQEBB;
+	unsigned int nr_bb = (bl_wqe_nr_segs(raw) * BL_WQE_SEG + BL_SNIC_WQEBB - 1) / BL_SNIC_WQEBB;
+
+	if (bl_wqe_index(raw) != (uint16_t)sq->taken) {
+		if (!is_overdue(qp))
+			return false;
+		add_bad(qp, "the index in its control segment is not its own");
+	} else if (!nr_bb || nr_bb > qp->attr.sq_nr) {
+		add_bad(qp, nr_bb ? "more segments than the ring has" : "no segments");
+	} else if (sq->taken + nr_bb > sq->pi) {
+		if (!is_overdue(qp))
+			return false;
+		add_bad(qp, "more segments than the doorbell covers");
+	} else if (sq->taken + nr_bb > sq->fetched) {
+		return false;
+	} else {
+		add_parsed(qp, nr_bb);
+	}
+	return true;
+}
+
+int bl_sq_take(struct bl_snic_qp *qp)
+{
+	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_LOCAL_ACCESS};
+	struct bl_sq *sq = &qp->sq;
+	int nr = 0, ret;
+
+	if (!qp->attr.sq_nr)
+		return 0;
+	look(qp);
+	if (sq->taken == sq->pi)
+		return 0;
+	ret = fetch(qp);
+	if (ret && qp->state == BL_SNIC_RTS) {
+		bl_qp_fail(qp, UINT64_MAX, &cause, "send ring cannot be read: %s", strerror(-ret));
+		return 1;
+	}
+	while (sq->taken < sq->fetched && take_one(qp))
+		nr++;
+	return nr;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "attr.h"
+
+BL_ATTR_CREATE(qp_attr)
+BL_ATTR_DESTROY(qp_attr)
+
+BL_ATTR(qp_attr, next_state, enum doca_verbs_qp_state)
+BL_ATTR(qp_attr, current_state, enum doca_verbs_qp_state)
+BL_ATTR(qp_attr, path_mtu, enum doca_verbs_mtu_size)
+BL_ATTR(qp_attr, rq_psn, uint32_t)
+BL_ATTR(qp_attr, sq_psn, uint32_t)
+BL_ATTR(qp_attr, dest_qp_num, uint32_t)
+BL_ATTR(qp_attr, allow_remote_write, int)
+BL_ATTR(qp_attr, allow_remote_read, int)
+BL_ATTR(qp_attr, allow_remote_atomic, enum doca_verbs_qp_atomic_type)
+BL_ATTR_SET_AS(qp_attr, atomic_mode, allow_remote_atomic, enum doca_verbs_qp_atomic_type)
+BL_ATTR(qp_attr, ah_attr, struct doca_verbs_ah_attr *)
+BL_ATTR(qp_attr, pkey_index, uint16_t)
+BL_ATTR(qp_attr, port_num, uint16_t)
+BL_ATTR(qp_attr, ack_timeout, uint16_t)
+BL_ATTR(qp_attr, retry_cnt, uint16_t)
+BL_ATTR(qp_attr, rnr_retry, uint16_t)
+BL_ATTR(qp_attr, min_rnr_timer, uint16_t)
+BL_ATTR_SET(qp_attr, max_rd_atomic, uint8_t)
+BL_ATTR_SET(qp_attr, max_dest_rd_atomic, uint8_t)

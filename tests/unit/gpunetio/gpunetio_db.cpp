@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/* Doorbells: what is stored, by whom, and when not. */
+#include "queue.h"
+
+static struct test_queue q;
+
+/* In memory order: index << 8, then the queue pair << 8. */
+static uint64_t doorbell(uint64_t index)
+{
+	return (uint64_t)__builtin_bswap32(TEST_QPN << 8) << 32 | __builtin_bswap32((uint32_t)(index & 0xffff) << 8);
+}
+
+static uint32_t record(uint64_t index)
+{
+	return __builtin_bswap32((uint32_t)(index & 0xffff));
+}
+
+static void values_have_sixteen_bits_of_the_index(void)
+{
+	queue_init(&q, 256, SM_DB, 0);
+	check_eq(doca_gpu_dev_verbs_prepare_dbr(0x12345678), 0x78560000);
+	check_eq(doca_gpu_dev_verbs_prepare_db(&q.qp, 0x12345), 0x0034120000452300ULL);
+	check_eq(doca_gpu_dev_verbs_prepare_db(&q.qp, 0x10000), doorbell(0));
+}
+
+static void gpu_doorbell_writes_record_and_register(void)
+{
+	queue_init(&q, 256, SM_DB, 65530);
+	check_eq(doca_gpu_dev_verbs_submit(&q.qp, 65537), 0);
+	check_eq(q.db[0], doorbell(1));
+	check_eq(q.dbrec[1], record(1));
+	check_eq(q.dbrec[0], 0);
+	check_eq(q.qp.sq_wqe_pi, 65537);
+	check_eq(q.qp.sq_lock, 0);
+}
+
+static void an_index_that_is_no_news_rings_nothing(void)
+{
+	static const uint32_t handlers[] = {PROXY, SM_DB, SM_BF, SM_NO_DBR};
+
+	for (uint32_t handler : handlers) {
+		queue_init(&q, 256, handler, 20);
+		q.db[0] = 0xdead;
+		check_eq(doca_gpu_dev_verbs_submit(&q.qp, 20), 0);
+		check_eq(doca_gpu_dev_verbs_submit<EXCLUSIVE>(&q.qp, 19), 0);
+		check_eq(q.db[0], 0xdead);
+		check_eq(q.dbrec[1], 0);
+		check_eq(q.qp.sq_wqe_pi, 20);
+	}
+}
+
+static void no_record_where_the_nic_reads_none(void)
+{
+	queue_init(&q, 256, SM_NO_DBR, 0);
+	check_eq(doca_gpu_dev_verbs_submit(&q.qp, 7), 0);
+	check_eq(q.db[0], doorbell(7));
+	check_eq(q.dbrec[1], 0);
+	check_eq(q.qp.sq_wqe_pi, 7);
+}
+
+static void a_proxy_gets_the_whole_count(void)
+{
+	queue_init(&q, 256, PROXY, 0x1fffffff0ULL);
+	check_eq(doca_gpu_dev_verbs_submit(&q.qp, 0x200000001ULL), 0);
+	check_eq(q.db[0], 0x200000001ULL);
+	check_eq(q.dbrec[1], 0);
+	/* without asking for it */
+	check_eq(q.qp.sq_wqe_pi, 0x200000001ULL);
+	check_eq(doca_gpu_dev_verbs_submit<EXCLUSIVE>(&q.qp, 0x200000002ULL), 0);
+	check_eq(q.db[0], 0x200000002ULL);
+	/* a word that is ahead already does not go back */
+	q.db[0] = 0x200000009ULL;
+	check_eq(doca_gpu_dev_verbs_submit<CTA>(&q.qp, 0x200000005ULL), 0);
+	check_eq(q.db[0], 0x200000009ULL);
+}
+
+template <enum doca_gpu_dev_verbs_nic_handler NH> static int submit_by(uint64_t index)
+{
+	return doca_gpu_dev_verbs_submit<GPU, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU, NH>(&q.qp, index);
+}
+
+static void an_explicit_handler_is_honoured(void)
+{
+	queue_init(&q, 256, PROXY, 0);
+	check_eq(submit_by<SM_NO_DBR>(3), 0);
+	check_eq(q.db[0], doorbell(3));
+	check_eq(q.dbrec[1], 0);
+	check_eq(submit_by<SM_DB>(4), 0);
+	check_eq(q.db[0], doorbell(4));
+	check_eq(q.dbrec[1], record(4));
+	check_eq(submit_by<SM_BF>(5), 0);
+	check_eq(q.dbrec[1], record(5));
+	queue_init(&q, 256, SM_NO_DBR, 0);
+	check_eq(submit_by<PROXY>(6), 0);
+	check_eq(q.db[0], 6);
+}
+
+static void skipped_doorbells_ring_nothing(void)
+{
+	static const uint32_t handlers[] = {PROXY, SM_DB, SM_BF, SM_NO_DBR};
+	struct doca_gpu_dev_verbs_wqe wqe = {};
+
+	for (uint32_t handler : handlers) {
+		queue_init(&q, 256, handler, 0);
+		check_eq(doca_gpu_dev_verbs_submit(&q.qp, 9, DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING), 0);
+		check_eq(doca_gpu_dev_verbs_submit_bf(&q.qp, 9, &wqe, DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING), 0);
+		check_eq(q.db[0], 0);
+		check_eq(q.dbrec[1], 0);
+		check_eq(q.qp.sq_wqe_pi, 0);
+	}
+}
+
+static void blueflame_writes_the_request_then_the_doorbell(void)
+{
+	struct doca_gpu_dev_verbs_wqe *wqe;
+
+	queue_init(&q, 256, SM_BF, 0);
+	wqe = doca_gpu_dev_verbs_get_wqe_ptr(&q.qp, 0);
+	for (int i = 0; i < 64; i++)
+		wqe->inl_data[i] = (uint8_t)(i + 1);
+	check_eq(doca_gpu_dev_verbs_submit_bf(&q.qp, 1, wqe), 0);
+	check(!memcmp((char *)q.db + 8, wqe->inl_data + 8, 56));
+	check_eq(q.db[0], doorbell(1));
+	check_eq(q.dbrec[1], record(1));
+	check_eq(q.qp.sq_lock, 0);
+	doca_gpu_dev_verbs_ring_bf(&q.qp, wqe);
+	check(!memcmp(q.db, wqe->inl_data, 64));
+}
+
+static void a_receive_queue_has_a_record_only(void)
+{
+	static const uint32_t handlers[] = {PROXY, SM_DB, SM_NO_DBR};
+
+	for (uint32_t handler : handlers) {
+		queue_init(&q, 256, handler, 65535);
+		check_eq((doca_gpu_dev_verbs_submit<GPU, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU, AUTO, RQ>(&q.qp, 65537)), 0);
+		check_eq(q.dbrec[0], record(1));
+		check_eq(q.dbrec[1], 0);
+		check_eq(q.db[0], 0);
+		check_eq(q.qp.rq_wqe_pi, 65537);
+		check_eq(q.qp.sq_wqe_pi, 65535);
+	}
+}
+
+static void raw_forms_store_what_they_are_given(void)
+{
+	uint64_t reg = 0;
+	uint32_t rec = 0;
+
+	queue_init(&q, 256, SM_DB, 0);
+	doca_gpu_dev_common_update_dbr(&rec, 5);
+	check_eq(rec, record(5));
+	doca_gpu_dev_common_ring_db(&reg, q.qp.sq_num_shift8_be, 6);
+	check_eq(reg, doorbell(6));
+	doca_gpu_dev_common_write_db(&reg, 77, DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_ASYNC_STORE_RELEASE);
+	check_eq(reg, 77);
+	doca_gpu_dev_verbs_update_dbr(&q.qp, 8, DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_ASYNC_STORE_RELEASE);
+	check_eq(q.dbrec[1], record(8));
+	doca_gpu_dev_verbs_update_dbr<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS, RQ>(&q.qp, 9);
+	check_eq(q.dbrec[0], record(9));
+	doca_gpu_dev_verbs_ring_db(&q.qp, 10);
+	check_eq(q.db[0], doorbell(10));
+}
+
+static void several_queue_pairs_at_once(void)
+{
+	static struct test_queue other;
+	struct doca_gpu_dev_verbs_qp *qps[] = {&q.qp, &other.qp};
+	uint64_t ends[] = {3, 4};
+
+	queue_init(&q, 256, SM_DB, 0);
+	queue_init(&other, 256, PROXY, 0);
+	check_eq(doca_gpu_dev_verbs_submit_multi_qps<2>(qps, ends), 0);
+	check_eq(q.db[0], doorbell(3));
+	check_eq(other.db[0], 4);
+	/* the first error counts, and the others get their turn */
+	q.qp.sq_lock = 1;
+	q.qp.cq_sq.timeout_ms = 1;
+	ends[0] = 5;
+	ends[1] = 6;
+	check_eq(doca_gpu_dev_verbs_submit_multi_qps<2>(qps, ends), TIMEOUT);
+	check_eq(other.db[0], 6);
+}
+
+static void a_lock_that_nobody_gives_back_ends_by_itself(void)
+{
+	queue_init(&q, 256, SM_DB, 0);
+	q.qp.sq_lock = 1;
+	q.qp.cq_sq.timeout_ms = 1;
+	check_eq(doca_gpu_dev_verbs_submit(&q.qp, 1), TIMEOUT);
+	q.qp.cq_sq.timeout_ms = 0;
+	q.stop = 1;
+	check_eq(doca_gpu_dev_verbs_submit(&q.qp, 1), STOPPED);
+	check_eq(q.db[0], 0);
+	check_eq(doca_gpu_dev_verbs_submit<EXCLUSIVE>(&q.qp, 1), 0);
+	check_eq(q.db[0], doorbell(1));
+}
+
+static const struct tap_test tests[] = {
+	{"values have sixteen bits of the index", values_have_sixteen_bits_of_the_index},
+	{"a doorbell by the GPU writes record and register", gpu_doorbell_writes_record_and_register},
+	{"an index that is no news rings nothing", an_index_that_is_no_news_rings_nothing},
+	{"no record is written where the NIC reads none", no_record_where_the_nic_reads_none},
+	{"a proxy gets the whole count, and the producer index is kept", a_proxy_gets_the_whole_count},
+	{"an explicit handler is honoured", an_explicit_handler_is_honoured},
+	{"skipped doorbells ring nothing", skipped_doorbells_ring_nothing},
+	{"BlueFlame writes the request, then the doorbell", blueflame_writes_the_request_then_the_doorbell},
+	{"a receive queue has a record only", a_receive_queue_has_a_record_only},
+	{"raw forms store what they are given", raw_forms_store_what_they_are_given},
+	{"several queue pairs at once", several_queue_pairs_at_once},
+	{"a lock that nobody gives back ends by itself", a_lock_that_nobody_gives_back_ends_by_itself},
+};
+
+TAP_MAIN(tests)

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+#include "world.h"
+
+#include <endian.h>
+
+#include "tap.h"
+#include "util/clock.h"
+
+#define INVALID_CQE 0xf1
+
+void wire_begin(uint32_t max_payload);
+unsigned int wire_links(void);
+
+static uint64_t clock_ns;
+static struct world *present;
+
+uint64_t world_now(void)
+{
+	return clock_ns;
+}
+
+static void set_defaults(struct world_options *options)
+{
+	options->sq_nr = options->sq_nr ? options->sq_nr : 64;
+	options->rq_nr = options->rq_nr ? options->rq_nr : 64;
+	options->cq_nr = options->cq_nr ? options->cq_nr : 64;
+	options->rq_sges = options->rq_sges ? options->rq_sges : 1;
+	options->mtu = options->mtu ? options->mtu : 1024;
+	options->max_payload = options->max_payload ? options->max_payload : 4096;
+	options->retry_cnt = options->retry_cnt || options->no_retry ? options->retry_cnt : 7;
+	options->rnr_retry = options->rnr_retry ? options->rnr_retry : 3;
+	options->max_rd = options->max_rd ? options->max_rd : 4;
+	options->bytes = options->bytes ? options->bytes : 65536;
+	if (!options->access && !options->no_access)
+		options->access = BL_SNIC_REMOTE_WRITE | BL_SNIC_REMOTE_READ | BL_SNIC_REMOTE_ATOMIC;
+}
+
+static void make_cq(struct world_side *side, struct world_queue *queue, const struct world_options *options)
+{
+	struct bl_snic_cq_attr attr = {
+		.nr = options->cq_nr,
+		.overrun = !options->checked_cq,
+		.collapsed = options->collapsed,
+		.dbrec = options->checked_cq ? queue->record : NULL,
+	};
+
+	queue->nr = options->cq_nr;
+	queue->ring = aligned_alloc(64, (size_t)queue->nr * 64);
+	memset(queue->ring, 0, (size_t)queue->nr * 64);
+	for (uint32_t i = 0; i < queue->nr; i++)
+		queue->ring[i * 64 + 63] = INVALID_CQE;
+	attr.ring.addr = queue->ring;
+	check_eq(bl_snic_cq_create(side->nic, &attr, &queue->cq), 0);
+}
+
+static void make_qp(struct world_side *side, const struct world_options *options)
+{
+	struct bl_snic_qp_attr attr = {
+		.type = options->uc ? BL_SNIC_UC : BL_SNIC_RC,
+		.sq_nr = options->sq_nr,
+		.rq_nr = options->rq_nr,
+		.rq_sges = options->rq_sges,
+		.dbrec = side->dbrec,
+		.send_cq = side->send.cq,
+		.recv_cq = side->recv.cq,
+		.sq_sig_all = options->sig_all,
+		.no_dbrec = options->uar,
+		.uar = options->uar ? side->uar : NULL,
+	};
+
+	side->sq_nr = options->sq_nr;
+	side->rq_nr = options->rq_nr;
+	side->rq_sges = options->rq_sges;
+	side->sq = calloc(options->sq_nr, 64);
+	side->rq = calloc(options->rq_nr, 16UL * options->rq_sges);
+	attr.sq.addr = side->sq;
+	attr.rq.addr = side->rq;
+	check_eq(bl_snic_qp_create(side->pd, &attr, &side->qp), 0);
+}
+
+static void make_side(struct world_side *side, const struct world_options *options, const char *name)
+{
+	struct bl_snic_attr attr = {
+		.name = name,
+		.transport = options->shm ? NULL : &world_transport,
+		.mtu = options->nic_mtu,
+		.fault = options->fault,
+		.manual = !options->thread,
+		.now_ns = options->thread ? NULL : world_now,
+	};
+	struct bl_snic_mem mem = {.addr = NULL};
+
+	side->iova = 0x7f0000000000ULL + (uintptr_t)side % 65536;
+	side->bytes = options->bytes;
+	side->mem = aligned_alloc(64, options->bytes);
+	memset(side->mem, 0, options->bytes);
+	mem.addr = side->mem;
+	/* atomics work on real addresses, so offsets of both kinds must be aligned alike */
+	side->iova &= ~63ULL;
+	check_eq(bl_snic_open(&attr, &side->nic), 0);
+	check_eq(bl_snic_pd_create(side->nic, &side->pd), 0);
+	check_eq(bl_snic_mr_create(side->pd, &mem, side->iova, side->bytes, options->access | BL_SNIC_LOCAL_WRITE,
+				   &side->mr),
+		 0);
+	side->key = bl_snic_mr_lkey(side->mr);
+	check_eq(bl_snic_mr_rkey(side->mr), side->key);
+	check_eq(bl_snic_uar_create(side->nic, &side->uar), 0);
+	make_cq(side, &side->send, options);
+	make_cq(side, &side->recv, options);
+	make_qp(side, options);
+}
+
+struct world *world_begin(const struct world_options *options)
+{
+	struct world *world;
+
+	/* a test that failed has left its own; its memory is lost, but its ports are not in the way */
+	if (present)
+		world_end(present);
+	clock_ns = 1000 * WORLD_MS;
+	world = calloc(1, sizeof(*world));
+	present = world;
+	if (options)
+		world->options = *options;
+	set_defaults(&world->options);
+	wire_begin(world->options.max_payload);
+	make_side(&world->a, &world->options, "a");
+	make_side(&world->b, &world->options, "b");
+	world_connect(world);
+	return world;
+}
+
+void world_side_to_rts(struct world *world, struct world_side *side, struct world_side *peer)
+{
+	const struct world_options *options = &world->options;
+	struct bl_snic_qp_mod mod = {
+		.state = BL_SNIC_INIT,
+		.access = options->access,
+		.dest_qpn = bl_snic_qp_num(peer->qp),
+		.mtu = options->mtu,
+		.rq_psn = options->sq_psn,
+		.sq_psn = options->sq_psn,
+		.ack_timeout = 14,
+		.retry_cnt = options->retry_cnt,
+		.rnr_retry = options->rnr_retry,
+		.min_rnr_timer = 12,
+		.max_rd_atomic = options->max_rd,
+		.max_dest_rd_atomic = options->max_rd,
+	};
+
+	memcpy(mod.dest_gid, bl_snic_gid(peer->nic), sizeof(mod.dest_gid));
+	check_eq(bl_snic_qp_modify(side->qp, &mod), 0);
+	mod.state = BL_SNIC_RTR;
+	check_eq(bl_snic_qp_modify(side->qp, &mod), 0);
+	mod.state = BL_SNIC_RTS;
+	check_eq(bl_snic_qp_modify(side->qp, &mod), 0);
+}
+
+void world_connect(struct world *world)
+{
+	world_side_to_rts(world, &world->a, &world->b);
+	world_side_to_rts(world, &world->b, &world->a);
+}
+
+static void drop_side(struct world_side *side)
+{
+	int bad = 0;
+
+	if (!side->nic)
+		return;
+	if (side->qp)
+		bad |= bl_snic_qp_destroy(side->qp);
+	if (side->mr)
+		bad |= bl_snic_mr_destroy(side->mr);
+	if (side->send.cq)
+		bad |= bl_snic_cq_destroy(side->send.cq);
+	if (side->recv.cq)
+		bad |= bl_snic_cq_destroy(side->recv.cq);
+	if (side->uar)
+		bad |= bl_snic_uar_destroy(side->uar);
+	if (side->pd)
+		bad |= bl_snic_pd_destroy(side->pd);
+	bl_snic_close(side->nic);
+	free(side->send.ring);
+	free(side->recv.ring);
+	free(side->sq);
+	free(side->rq);
+	free(side->mem);
+	check_eq(bad, 0);
+}
+
+void world_end(struct world *world)
+{
+	present = NULL;
+	drop_side(&world->a);
+	drop_side(&world->b);
+	free(world);
+	check_eq(wire_links(), 0);
+}
+
+void world_run(struct world *world)
+{
+	int idle = 0;
+
+	for (int turns = 0; idle < 2 && turns < 1000000; turns++) {
+		int a = bl_snic_progress(world->a.nic), b = bl_snic_progress(world->b.nic);
+
+		check(a >= 0 && b >= 0);
+		idle = a || b ? 0 : idle + 1;
+	}
+	check(idle == 2);
+}
+
+void world_wait(struct world *world, uint64_t ns)
+{
+	for (uint64_t gone = 0; gone < ns; gone += WORLD_MS) {
+		clock_ns += WORLD_MS;
+		world_run(world);
+	}
+}
+
+void world_leap(struct world *world, uint64_t ns)
+{
+	clock_ns += ns;
+	world_run(world);
+}
+
+bool world_poll(struct world_queue *queue, struct world_cqe *cqe)
+{
+	const uint8_t *raw = queue->ring + (queue->ci & (queue->nr - 1)) * 64;
+	uint64_t last = __atomic_load_n((const uint64_t *)(raw + 56), __ATOMIC_ACQUIRE);
+	uint8_t tail[8], own = (uint8_t) !!(queue->ci & queue->nr);
+	uint32_t word;
+
+	memcpy(tail, &last, sizeof(tail));
+	if ((tail[7] & 1) != own || tail[7] >> 4 == 15)
+		return false;
+	memcpy(&word, tail, sizeof(word));
+	*cqe = (struct world_cqe){
+		.opcode = tail[7] >> 4,
+		.solicited = tail[7] & 2,
+		.send_opcode = tail[0],
+		.qpn = be32toh(word) & 0xffffff,
+		.counter = (uint16_t)(tail[4] << 8 | tail[5]),
+		.vendor = raw[54],
+		.syndrome = raw[55],
+	};
+	if (cqe->opcode < 13)
+		cqe->vendor = cqe->syndrome = 0;
+	memcpy(&word, raw + 44, sizeof(word));
+	cqe->len = be32toh(word);
+	memcpy(&cqe->imm, raw + 36, sizeof(cqe->imm));
+	queue->ci++;
+	__atomic_store_n(&queue->record[0], htobe32((uint32_t)queue->ci & 0xffffff), __ATOMIC_RELEASE);
+	return true;
+}
+
+struct world_cqe world_expect(struct world_queue *queue, uint8_t opcode, uint8_t syndrome, uint16_t counter)
+{
+	struct world_cqe cqe;
+
+	check(world_poll(queue, &cqe));
+	check_eq(cqe.syndrome, syndrome);
+	check_eq(cqe.opcode, opcode);
+	check_eq(cqe.counter, counter);
+	return cqe;
+}
+
+void world_expect_none(struct world_queue *queue)
+{
+	struct world_cqe cqe;
+
+	check(!world_poll(queue, &cqe));
+}
+
+uint64_t world_counter(const struct world_side *side, enum bl_snic_counter counter)
+{
+	uint64_t values[BL_SNIC_NR_COUNTERS];
+
+	bl_snic_counters(side->nic, values);
+	return values[counter];
+}
+
+struct bl_snic_qp_info world_query(const struct world_side *side)
+{
+	struct bl_snic_qp_info info;
+
+	check_eq(bl_snic_qp_query(side->qp, &info), 0);
+	return info;
+}
