@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernels.h - what the programs of the network lane and their kernels share
+ *
+ * Each kernel takes one struct by value. Addresses are the GPU's, keys are in network byte order.
+ */
+#ifndef BL_NET_KERNELS_H
+#define BL_NET_KERNELS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct doca_gpu_dev_verbs_qp;
+
+/**
+ * struct bl_net_span - one operation
+ * @start_ns: of the GPU's clock
+ * @end_ns:   the same; 0: it did not end
+ */
+struct bl_net_span {
+	uint64_t start_ns;
+	uint64_t end_ns;
+};
+
+/**
+ * struct bl_net_state - what CPU and kernel tell each other while it runs; in memory that both reach
+ * @stop:   not 0: the CPU wants the kernel to end
+ * @error:  0, or the positive errno value of the first thread that failed
+ * @thread: that thread
+ * @round:  what it was at
+ * @done:   operations that were done, of kernels that count
+ */
+struct bl_net_state {
+	uint32_t stop;
+	uint32_t error;
+	uint32_t thread;
+	uint32_t reserved;
+	uint64_t round;
+	uint64_t done;
+};
+
+/**
+ * struct bl_net_bw - bl_put_bw_thread, bl_put_bw_warp, bl_write_bw: each thread writes its part of a buffer again and again
+ * @qp:     queue pair
+ * @from:   this side's buffer, with @size bytes for each thread
+ * @to:     the peer's
+ * @from_key: key of @from
+ * @to_key:   of @to
+ * @size:   bytes of one write
+ * @rounds: writes of each thread
+ * @spans:  one for each write, those of a round side by side; bl_write_bw: one for each round
+ * @state:  see there
+ */
+struct bl_net_bw {
+	struct doca_gpu_dev_verbs_qp *qp;
+	uint64_t from;
+	uint64_t to;
+	uint32_t from_key;
+	uint32_t to_key;
+	uint64_t size;
+	uint64_t rounds;
+	struct bl_net_span *spans;
+	struct bl_net_state *state;
+};
+
+/**
+ * struct bl_net_lat - bl_write_lat_db, bl_write_lat_bf: one thread plays ping-pong with the peer's
+ * @qp:	      queue pair
+ * @from:     message of this side, @size bytes
+ * @to:	      where the peer expects it
+ * @seen:     where the peer's comes to
+ * @from_key: key of @from
+ * @to_key:   of @to
+ * @size:     bytes of a message
+ * @rounds:   messages of each side
+ * @limit_ns: longest wait for one message
+ * @first:    1: this side begins
+ * @spans:    one for each round; NULL: none
+ * @state:    see there
+ */
+struct bl_net_lat {
+	struct doca_gpu_dev_verbs_qp *qp;
+	uint64_t from;
+	uint64_t to;
+	uint64_t seen;
+	uint32_t from_key;
+	uint32_t to_key;
+	uint64_t size;
+	uint64_t rounds;
+	uint64_t limit_ns;
+	uint64_t first;
+	struct bl_net_span *spans;
+	struct bl_net_state *state;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* bed.h - GPU, NIC, queue pair and peer of one end */
+#ifndef TOOLS_NET_BED_H
+#define TOOLS_NET_BED_H
+
+#include "barlane_net.h"
+#include "barlane_net_gpu.h"
+#include "common/device.h"
+#include "net/kernels/kernels.h"
+#include "net/options.h"
+
+/**
+ * struct net_region - memory that the other end writes
+ * @addr:     its address there
+ * @len:      bytes
+ * @key:      rkey, host order
+ * @reserved: 0
+ */
+struct net_region {
+	uint64_t addr;
+	uint64_t len;
+	uint32_t key;
+	uint32_t reserved;
+};
+
+/**
+ * struct net_bed - one end
+ * @options: what the user asked for
+ * @sock:    to the peer, -1: none yet
+ * @device:  GPU for CUDA
+ * @gpu:     GPU for the library
+ * @nic:     NIC
+ * @nic_name: its name
+ * @pd:	     domain
+ * @qp:	     queue pair
+ * @qp_dev:  its object on the GPU
+ * @path:    how it works
+ * @local:   this end
+ * @remote:  the other end
+ * @stream:  of the kernels
+ * @module:  the kernels
+ * @state:   the kernels', CPU's address
+ * @state_gpu: GPU's address
+ */
+struct net_bed {
+	const struct net_options *options;
+	int sock;
+	struct tool_device device;
+	struct doca_gpu *gpu;
+	struct ibv_context *nic;
+	const char *nic_name;
+	struct ibv_pd *pd;
+	struct doca_gpu_verbs_qp_hl *qp;
+	struct doca_gpu_dev_verbs_qp *qp_dev;
+	struct bl_net_qp_path path;
+	struct bl_net_peer local, remote;
+	CUstream stream;
+	CUmodule module;
+	struct bl_net_state *state;
+	struct bl_net_state *state_gpu;
+};
+
+/** struct net_buffer - registered memory; @cpu is NULL where a CPU does not reach it */
+struct net_buffer {
+	void *gpu;
+	void *cpu;
+	size_t len;
+	struct ibv_mr *mr;
+};
+
+/**
+ * net_bed_open() - Open GPU and NIC and make a queue pair
+ * @options:   what the user asked for
+ * @collapsed: one completion for all
+ * @bed:       receives it, to be given to net_bed_close() also after a failure
+ *
+ * Return: 0, or -errno with tool_why().
+ */
+int net_bed_open(const struct net_options *options, bool collapsed, struct net_bed *bed);
+
+/* Exchange the ends of the connection with the peer, and connect. */
+int net_bed_connect(struct net_bed *bed);
+
+/* Load the kernels and get one of them. */
+int net_bed_kernel(struct net_bed *bed, const char *ptx, const char *name, CUfunction *fn);
+
+void net_bed_close(struct net_bed *bed);
+
+/* Memory that the NIC reaches; @mtype is that of doca_gpu_mem_alloc(). */
+int net_buffer_alloc(struct net_bed *bed, enum doca_gpu_mem_type mtype, size_t len, struct net_buffer *buffer);
+void net_buffer_free(struct net_bed *bed, struct net_buffer *buffer);
+
+/* All bytes become one value; waits until that is so for everybody. */
+int net_buffer_fill(struct net_bed *bed, const struct net_buffer *buffer, size_t len, unsigned char value);
+
+/**
+ * net_run() - Run a kernel to its end
+ * @bed:     one end
+ * @fn:	     kernel
+ * @blocks:  of its grid
+ * @threads: of a block
+ * @arg:     its one parameter
+ *
+ * The kernel is told to stop when the peer ends or gives up and when a signal comes; the peer is told each second that
+ * this end is alive. A kernel that does not stop ends the program.
+ * Return: 0, or -errno with tool_why(), one line with the first cause.
+ */
+int net_run(struct net_bed *bed, CUfunction fn, unsigned int blocks, unsigned int threads, void *arg);
+
+/* A failure of the library as -errno, with tool_why(). */
+int net_doca_fail(doca_error_t err, const char *what);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h - command lines of the programs of the network lane */
+#ifndef TOOLS_NET_OPTIONS_H
+#define TOOLS_NET_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/option.h"
+
+/* Port that the original's programs meet at. */
+#define NET_PORT 2000
+
+#define NET_MAX_SIZES 32
+
+/* What only some programs have: bits of struct net_program.takes. */
+enum { NET_TAKES_SCOPE = 1, NET_TAKES_DBR = 2, NET_TAKES_THREADS = 4, NET_TAKES_MEMORY = 8 };
+
+enum net_memory { NET_MEMORY_HOST, NET_MEMORY_GPU };
+
+/** struct net_program - a program
+ * @name:	  its name
+ * @id:		  what its peer must be
+ * @takes:	  NET_TAKES_*
+ * @about:	  one line for --help
+ * @max_size:	  largest message unless told otherwise
+ * @iters:	  default of -i
+ */
+struct net_program {
+	const char *name;
+	uint32_t id;
+	unsigned int takes;
+	const char *about;
+	size_t max_size;
+	uint64_t iters;
+};
+
+/**
+ * struct net_options - what the user asked for
+ * @server:    address of the server; NULL: this is the server
+ * @device:    NIC, NULL: the first there is
+ * @gpu:       PCI address of the GPU, NULL: the first there is
+ * @iters:     operations for each size
+ * @gid:       index of the port's address; -1: chosen
+ * @handler:   enum doca_gpu_dev_verbs_nic_handler
+ * @scope:     0 thread, 1 warp
+ * @dbr:       enum doca_gpu_verbs_send_dbr_mode_ext
+ * @port:      TCP port of the server
+ * @mtu:       largest path MTU; 0: the ports'
+ * @uc:	       unreliable connection
+ * @self:      run both ends
+ * @json:      where the JSON result goes, or NULL
+ * @timeout_s: longest wait for anything
+ * @threads:   of the kernel
+ * @memory:    of the server
+ * @sizes:     of messages, bytes
+ * @nr_sizes:  how many
+ * @listen_fd: socket that listens already; -1: none
+ * @out:       where text goes
+ */
+struct net_options {
+	const struct net_program *program;
+	const char *server;
+	const char *device;
+	const char *gpu;
+	uint64_t iters;
+	int gid;
+	int handler;
+	int scope;
+	int dbr;
+	uint16_t port;
+	unsigned int mtu;
+	int uc;
+	bool self;
+	const char *json;
+	unsigned int timeout_s;
+	unsigned int threads;
+	int memory;
+	size_t sizes[NET_MAX_SIZES];
+	unsigned int nr_sizes;
+	int listen_fd;
+	FILE *out;
+};
+
+/* "rc", "uc" */
+extern const struct tool_name net_qp_types[];
+
+/* "host", "gpu" */
+extern const struct tool_name net_memories[];
+
+/* Read the command line; ends the program with a message and status 1 when it is wrong, and with 0 for --help. */
+void net_options_parse(int argc, char **argv, const struct net_program *program, struct net_options *options);
+
+#endif

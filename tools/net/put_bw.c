@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/* gpunetio_verbs_put_bw: each thread of a kernel puts, and waits for its own put. */
+#include "net/bw.h"
+#include "net/kernel.h"
+
+static const struct net_bw_kind kind = {
+	.program = {
+		.name = "gpunetio_verbs_put_bw",
+		.id = 1,
+		.takes = NET_TAKES_SCOPE | NET_TAKES_THREADS | NET_TAKES_MEMORY,
+		.about = "Bandwidth of puts by threads of a GPU into the memory of a server.",
+		.max_size = 1 << 20,
+		.iters = 2048,
+	},
+	.ptx = &net_put_bw_ptx,
+	.kernels = { "bl_put_bw_thread", "bl_put_bw_warp" },
+	.max_block = 256,
+};
+
+int main(int argc, char **argv)
+{
+	return net_bw_main(argc, argv, &kind);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/* --self: the program once more, as its own server. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/stats.h"
+#include "net/session.h"
+#include "net/wire.h"
+
+#define MAX_ARGS 24
+
+struct words {
+	char text[MAX_ARGS][24];
+	const char *argv[MAX_ARGS + 1];
+	int nr;
+};
+
+static void add(struct words *words, const char *option, const char *value)
+{
+	words->argv[words->nr++] = option;
+	words->argv[words->nr++] = value;
+}
+
+static void add_number(struct words *words, const char *option, long value)
+{
+	snprintf(words->text[words->nr], sizeof(words->text[0]), "%ld", value);
+	add(words, option, words->text[words->nr]);
+}
+
+static void make_words(const struct net_options *options, int fd, struct words *words)
+{
+	words->argv[words->nr++] = options->program->name;
+	add_number(words, "--listen-fd", fd);
+	add_number(words, "--timeout", options->timeout_s);
+	add_number(words, "-p", options->handler);
+	if (options->program->takes & NET_TAKES_DBR)
+		add_number(words, "-r", options->dbr);
+	if (options->program->takes & NET_TAKES_MEMORY)
+		add(words, "--memory", tool_value_name(options->memory, net_memories));
+	if (options->gid >= 0)
+		add_number(words, "-l", options->gid);
+	if (options->mtu)
+		add_number(words, "--mtu", options->mtu);
+	if (options->device)
+		add(words, "-d", options->device);
+	if (options->gpu)
+		add(words, "-g", options->gpu);
+	add(words, "--qp-type", tool_value_name(options->uc, net_qp_types));
+	words->argv[words->nr] = NULL;
+}
+
+/* Only what may be called after a fork. */
+static void become_server(const struct net_options *options, int fd, const struct words *words, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(NET_FAILED);
+	fcntl(fd, F_SETFD, 0);
+	/* stdout is for JSON */
+	if (options->out == stderr)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	execv("/proc/self/exe", (char *const *)words->argv);
+	_exit(NET_FAILED);
+}
+
+int net_self_start(struct net_options *options, struct net_self *self)
+{
+	int fd = net_listen(0, true), err;
+	struct words words = { .nr = 0 };
+	pid_t parent = getpid();
+
+	if (fd < 0)
+		return fd;
+	self->port = net_listen_port(fd);
+	make_words(options, fd, &words);
+	fflush(NULL);
+	self->pid = fork();
+	err = errno;
+	if (!self->pid)
+		become_server(options, fd, &words, parent);
+	close(fd);
+	if (self->pid > 0)
+		return 0;
+	self->pid = 0;
+	return tool_fail(err, "fork: %s", strerror(err));
+}
+
+int net_self_wait(const struct net_options *options, struct net_self *self, int status)
+{
+	uint64_t deadline = tool_now_ns() + (options->timeout_s + 15) * 1000000000ULL;
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int how = 0;
+
+	if (!self->pid)
+		return status;
+	while (!waitpid(self->pid, &how, WNOHANG)) {
+		if (tool_now_ns() >= deadline)
+			kill(self->pid, SIGKILL);
+		nanosleep(&pause, NULL);
+	}
+	if (WIFSIGNALED(how)) {
+		fprintf(stderr, "%s: the server was ended by signal %d\n", options->program->name, WTERMSIG(how));
+		return status ? status : NET_FAILED;
+	}
+	return WEXITSTATUS(how) > status ? WEXITSTATUS(how) : status;
+}
