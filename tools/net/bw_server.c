@@ -87,7 +87,7 @@ static int serve_sizes(struct net_bed *bed, const struct net_hello *hello, const
 	if (!ret)
 		ret = net_session_end(bed);
 	if (!ret && status == NET_OK)
-		fprintf(bed->options->out, "Validation successful! Data received correctly from client.\n");
+		fprintf(bed->options->verdict, "Validation successful! Data received correctly from client.\n");
 	return ret ? ret : status;
 }
 

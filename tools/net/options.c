@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "net/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +181,8 @@ void net_options_parse(int argc, char **argv, const struct net_program *program,
 	int opt;
 
 	*options = (struct net_options){ .program = program, .iters = program->iters, .gid = -1, .port = NET_PORT,
-					 .timeout_s = 30, .threads = 512, .listen_fd = -1, .out = stdout };
+					 .timeout_s = 30, .threads = 512, .listen_fd = -1, .out = stdout,
+					 .verdict = stdout };
 	while ((opt = getopt_long(argc, argv, "hc:d:g:i:l:p:e:r:", longs, NULL)) != -1) {
 		if (opt == 'h') {
 			usage(program, stdout);
@@ -200,5 +202,7 @@ void net_options_parse(int argc, char **argv, const struct net_program *program,
 	fill_sizes(options, only, max);
 	check(options);
 	if (options->json && !strcmp(options->json, "-"))
-		options->out = stderr;
+		options->out = options->verdict = stderr;
+	if (options->listen_fd >= 0 && (options->out = fopen("/dev/null", "we")) == NULL)
+		tool_die("/dev/null: %s", strerror(errno));
 }

@@ -58,7 +58,8 @@ struct net_program {
  * @sizes:     of messages, bytes
  * @nr_sizes:  how many
  * @listen_fd: socket that listens already; -1: none
- * @out:       where text goes
+ * @out:       where text goes; the server of --self keeps all but the verdict to itself
+ * @verdict:   where the verdict goes
  */
 struct net_options {
 	const struct net_program *program;
@@ -82,6 +83,7 @@ struct net_options {
 	unsigned int nr_sizes;
 	int listen_fd;
 	FILE *out;
+	FILE *verdict;
 };
 
 /* "rc", "uc" */

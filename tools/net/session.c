@@ -114,7 +114,7 @@ int net_session_main(struct net_options *options, bool collapsed, int (*run)(str
 		net_send_error(bed.sock, tool_why());
 		ret = NET_FAILED;
 	}
-	fflush(options->out);
+	fflush(NULL);
 	net_bed_close(&bed);
 	return net_self_wait(options, &self, ret);
 }

@@ -31,7 +31,7 @@ struct net_hello {
 /**
  * struct net_self - the server of --self
  * @pid: 0: there is none
- * @fd:	 socket that it listens at, in this process until it is started
+ * @port: that it listens at
  */
 struct net_self {
 	pid_t pid;
