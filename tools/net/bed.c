@@ -9,6 +9,7 @@
 
 #include "barlane.h"
 #include "common/error.h"
+#include "net/cpu.h"
 #include "net/kernel.h"
 #include "net/say.h"
 #include "net/wire.h"
@@ -39,7 +40,7 @@ int net_doca_fail(doca_error_t err, const char *what)
 	return tool_fail(doca_errno(err), "%s: error %d: %s", what, (int)err, why ? why : "");
 }
 
-static int fail_errno(const char *what)
+int net_fail_errno(const char *what)
 {
 	int err = errno;
 	const char *why = bl_last_error(NULL);
@@ -97,9 +98,9 @@ static int open_nic(struct net_bed *bed)
 	bed->nic_name = name;
 	bed->nic = bl_net_open_device(name);
 	if (!bed->nic)
-		return fail_errno(name);
+		return net_fail_errno(name);
 	bed->pd = bl_net_alloc_pd(bed->nic);
-	return bed->pd ? 0 : fail_errno("protection domain");
+	return bed->pd ? 0 : net_fail_errno("protection domain");
 }
 
 /* The library reads these when a queue pair is made and connected; what the user has set stays. */
@@ -114,16 +115,17 @@ static void set_limits(const struct net_options *options)
 		setenv("BARLANE_NET_MTU", text, 1);
 }
 
-static int make_qp(struct net_bed *bed, bool collapsed)
+static int make_qp(struct net_bed *bed, unsigned int kind)
 {
-	struct bl_net_qp_hl_attr more = { .sz = sizeof(more), .uc = bed->options->uc };
+	struct bl_net_qp_hl_attr more = { .sz = sizeof(more), .uc = bed->options->uc,
+					  .rq_nwqe = kind & NET_BED_RECEIVES ? NET_SLOTS : 0 };
 	struct doca_gpu_verbs_qp_init_attr_hl attr = {
 		.gpu_dev = bed->gpu,
 		.ibpd = bed->pd,
 		.sq_nwqe = NWQE,
 		.nic_handler = (enum doca_gpu_dev_verbs_nic_handler)bed->options->handler,
 		.send_dbr_mode_ext = (enum doca_gpu_verbs_send_dbr_mode_ext)bed->options->dbr,
-		.cq_collapsed = collapsed,
+		.cq_collapsed = kind & NET_BED_COLLAPSED,
 	};
 	doca_error_t err = bl_net_create_qp_hl(&attr, &more, &bed->qp);
 	int ret;
@@ -150,24 +152,33 @@ static int make_state(struct net_bed *bed)
 	return tool_cuda(bed->device.cu->cuStreamCreate(&bed->stream, 1), "cuStreamCreate");
 }
 
-int net_bed_open(const struct net_options *options, bool collapsed, struct net_bed *bed)
+int net_bed_open(const struct net_options *options, unsigned int kind, struct net_bed *bed)
 {
 	int ret;
 
 	*bed = (struct net_bed){ .options = options, .sock = -1 };
 	set_limits(options);
+	if (kind & NET_BED_CPU) {
+		ret = open_nic(bed);
+		return ret ? ret : net_cpu_open(bed);
+	}
 	ret = open_gpu(bed);
 	if (!ret)
 		ret = open_nic(bed);
 	if (!ret)
-		ret = make_qp(bed, collapsed);
+		ret = make_qp(bed, kind);
 	return ret ? ret : make_state(bed);
+}
+
+struct doca_verbs_qp *net_bed_qp(const struct net_bed *bed)
+{
+	return bed->cpu ? bed->cpu->qp : bed->qp->qp;
 }
 
 int net_bed_connect(struct net_bed *bed)
 {
 	unsigned int limit = bed->options->timeout_s;
-	int ret = bl_net_qp_local(bed->nic, bed->qp->qp, 1, bed->options->gid, &bed->local);
+	int ret = bl_net_qp_local(bed->nic, net_bed_qp(bed), 1, bed->options->gid, &bed->local);
 
 	if (ret)
 		return tool_fail(-ret, "NIC %s, address %d: %s", bed->nic_name, bed->options->gid, strerror(-ret));
@@ -176,7 +187,7 @@ int net_bed_connect(struct net_bed *bed)
 		ret = net_recv(bed->sock, NET_PEER, &bed->remote, sizeof(bed->remote), limit);
 	if (ret)
 		return ret;
-	ret = bl_net_qp_connect(bed->nic, bed->qp->qp, bed->options->uc, &bed->local, &bed->remote);
+	ret = bl_net_qp_connect(bed->nic, net_bed_qp(bed), bed->options->uc, &bed->local, &bed->remote);
 	if (ret)
 		return tool_fail(-ret, "connecting the queue pair: %s", strerror(-ret));
 	ret = net_barrier(bed->sock, limit);
@@ -202,6 +213,7 @@ void net_bed_close(struct net_bed *bed)
 		doca_gpu_mem_free(bed->gpu, bed->state_gpu);
 	if (bed->qp)
 		doca_gpu_verbs_destroy_qp_hl(bed->qp);
+	net_cpu_close(bed);
 	if (bed->pd)
 		bl_net_dealloc_pd(bed->pd);
 	if (bed->nic)
@@ -225,7 +237,7 @@ int net_buffer_alloc(struct net_bed *bed, enum doca_gpu_mem_type mtype, size_t l
 	buffer->mr = bl_net_reg_mr(bed->pd, mtype == DOCA_GPU_MEM_TYPE_CPU_GPU ? buffer->cpu : buffer->gpu, len, ACCESS);
 	if (buffer->mr)
 		return 0;
-	return fail_errno("registering the buffer");
+	return net_fail_errno("registering the buffer");
 }
 
 void net_buffer_free(struct net_bed *bed, struct net_buffer *buffer)

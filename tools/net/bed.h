@@ -9,6 +9,17 @@
 #include "net/kernels/kernels.h"
 #include "net/options.h"
 
+struct net_cpu;
+
+/* What an end is made of. */
+enum {
+	NET_BED_COLLAPSED = 1, /* one completion for all sends */
+	NET_BED_RECEIVES = 2,  /* a receive queue of NET_SLOTS */
+	NET_BED_CPU = 4,       /* no GPU: a CPU posts and polls */
+};
+
+#define NET_SLOTS 64U
+
 /**
  * struct net_region - memory that the other end writes
  * @addr:     its address there
@@ -37,6 +48,8 @@ struct net_region {
  * @path:    how it works
  * @local:   this end
  * @remote:  the other end
+ * @cpu:     the queue pair of NET_BED_CPU
+ * @until_end: a kernel is to run until the peer says NET_END
  * @stream:  of the kernels
  * @module:  the kernels
  * @state:   the kernels', CPU's address
@@ -54,6 +67,8 @@ struct net_bed {
 	struct doca_gpu_dev_verbs_qp *qp_dev;
 	struct bl_net_qp_path path;
 	struct bl_net_peer local, remote;
+	struct net_cpu *cpu;
+	bool until_end;
 	CUstream stream;
 	CUmodule module;
 	struct bl_net_state *state;
@@ -71,12 +86,12 @@ struct net_buffer {
 /**
  * net_bed_open() - Open GPU and NIC and make a queue pair
  * @options:   what the user asked for
- * @collapsed: one completion for all
+ * @kind:      NET_BED_*
  * @bed:       receives it, to be given to net_bed_close() also after a failure
  *
  * Return: 0, or -errno with tool_why().
  */
-int net_bed_open(const struct net_options *options, bool collapsed, struct net_bed *bed);
+int net_bed_open(const struct net_options *options, unsigned int kind, struct net_bed *bed);
 
 /* Exchange the ends of the connection with the peer, and connect. */
 int net_bed_connect(struct net_bed *bed);
@@ -107,7 +122,13 @@ int net_buffer_fill(struct net_bed *bed, const struct net_buffer *buffer, size_t
  */
 int net_run(struct net_bed *bed, CUfunction fn, unsigned int blocks, unsigned int threads, void *arg);
 
+/* The queue pair, whoever uses it. */
+struct doca_verbs_qp *net_bed_qp(const struct net_bed *bed);
+
 /* A failure of the library as -errno, with tool_why(). */
 int net_doca_fail(doca_error_t err, const char *what);
+
+/* A failure that errno says, or the library. */
+int net_fail_errno(const char *what);
 
 #endif

@@ -217,5 +217,5 @@ int net_bw_main(int argc, char **argv, const struct net_bw_kind *kind)
 
 	bw_kind = kind;
 	net_options_parse(argc, argv, &kind->program, &options);
-	return net_session_main(&options, false, run);
+	return net_session_main(&options, 0, run);
 }

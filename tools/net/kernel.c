@@ -13,11 +13,13 @@
 #define OBJECT_MAX (64UL << 20)
 
 #ifdef HAVE_NET_PTX
-extern const char bl_net_put_bw_ptx[], bl_net_write_bw_ptx[], bl_net_write_lat_ptx[];
+extern const char bl_net_forward_ptx[], bl_net_put_bw_ptx[], bl_net_write_bw_ptx[], bl_net_write_lat_ptx[];
+const char *const net_forward_ptx = bl_net_forward_ptx;
 const char *const net_put_bw_ptx = bl_net_put_bw_ptx;
 const char *const net_write_bw_ptx = bl_net_write_bw_ptx;
 const char *const net_write_lat_ptx = bl_net_write_lat_ptx;
 #else
+const char *const net_forward_ptx;
 const char *const net_put_bw_ptx;
 const char *const net_write_bw_ptx;
 const char *const net_write_lat_ptx;

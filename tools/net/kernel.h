@@ -18,6 +18,7 @@
 int net_kernel_load(const struct tool_device *device, const char *ptx, CUmodule *module);
 
 /* PTX of the programs; NULL where there was no nvcc. */
+extern const char *const net_forward_ptx;
 extern const char *const net_put_bw_ptx;
 extern const char *const net_write_bw_ptx;
 extern const char *const net_write_lat_ptx;

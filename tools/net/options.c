@@ -11,10 +11,14 @@
 #define SMALLEST 64
 
 enum { OPT_JSON = 256, OPT_SELF, OPT_PORT, OPT_GID, OPT_MTU, OPT_QP_TYPE, OPT_TIMEOUT, OPT_SIZE, OPT_MAX_SIZE,
-       OPT_THREADS, OPT_MEMORY, OPT_LISTEN };
+       OPT_THREADS, OPT_MEMORY, OPT_LISTEN, OPT_ECHO,
+       OPT_WORKERS, OPT_MODE, OPT_RATE };
 
 const struct tool_name net_qp_types[] = { { "rc", 0 }, { "uc", 1 }, { NULL, 0 } };
 const struct tool_name net_memories[] = { { "host", NET_MEMORY_HOST }, { "gpu", NET_MEMORY_GPU }, { NULL, 0 } };
+
+const struct tool_name net_echoes[] = { { "gpu", NET_ECHO_GPU }, { "cpu", NET_ECHO_CPU }, { NULL, 0 } };
+static const struct tool_name modes[] = { { "send", 0 }, { "imm", 1 }, { NULL, 0 } };
 
 static const struct option longs[] = {
 	{ "help", no_argument, NULL, 'h' },	     { "json", required_argument, NULL, OPT_JSON },
@@ -26,41 +30,58 @@ static const struct option longs[] = {
 	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "memory", required_argument, NULL, OPT_MEMORY },
+	{ "echo", required_argument, NULL, OPT_ECHO },
+	{ "workers", required_argument, NULL, OPT_WORKERS },
+	{ "mode", required_argument, NULL, OPT_MODE },
+	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "listen-fd", required_argument, NULL, OPT_LISTEN },
 	{ NULL, 0, NULL, 0 },
 };
 
+static void usage_own(unsigned int takes, FILE *out)
+{
+	if (takes & NET_TAKES_SCOPE)
+		fprintf(out, "  -e N            0: each thread puts by itself (default), 1: warps do together\n");
+	if (takes & NET_TAKES_DBR)
+		fprintf(out, "  -r N            doorbell record: 0 valid (default), 1 none, 2 emulated by software\n");
+	if (takes & NET_TAKES_THREADS)
+		fprintf(out, "  --threads N     threads of the kernel, multiple of 32 (512)\n");
+	if (takes & NET_TAKES_MEMORY)
+		fprintf(out, "  --memory M      of the server: host (default) or gpu\n");
+	if (takes & NET_TAKES_ECHO)
+		fprintf(out, "  --echo WHO      who sends messages back: gpu (default) or cpu\n"
+			     "  --workers N     threads of the kernel that does: 1, 2, 4 ... 64 (8)\n");
+	if (takes & NET_TAKES_RATE)
+		fprintf(out, "  --mode M        send (default), or imm: RDMA write with an immediate\n"
+			     "  --rate N        messages a second; 0: one after the other (default)\n");
+}
+
 static void usage(const struct net_program *program, FILE *out)
 {
-	fprintf(out, "usage: %s [-c SERVER] [options]\n%s\nWithout -c or --self it is the server.\n", program->name,
-		program->about);
+	fprintf(out, "usage: %s %s[options]\n%s\n", program->name, program->role == 's' ? "" : "[-c SERVER] ", program->about);
+	if (!program->role)
+		fprintf(out, "Without -c or --self it is the server.\n");
+	if (program->role != 's')
+		fprintf(out, "  -c HOST         be the client of the server there\n"
+			     "  --self          start the server as well, on this machine\n");
 	fprintf(out,
-		"  -c HOST         be the client of the server there\n"
 		"  -d NIC          NIC, its exact name (the first there is)\n"
 		"  -g ADDRESS      GPU, its PCI address (the first there is)\n"
-		"  -i N            iterations for each size (%llu)\n"
+		"  -i N            operations for each size (%llu)\n"
 		"  -l N, --gid N   index of the NIC's address (the first of RoCE version 2 that is not link-local)\n"
 		"  -p N            who rings the doorbell: 0 automatic (default), 1 CPU proxy, 2 GPU, 6 GPU with BlueFlame\n",
 		(unsigned long long)program->iters);
-	if (program->takes & NET_TAKES_SCOPE)
-		fprintf(out, "  -e N            0: each thread puts by itself (default), 1: warps do together\n");
-	if (program->takes & NET_TAKES_DBR)
-		fprintf(out, "  -r N            doorbell record: 0 valid (default), 1 none, 2 emulated by software\n");
-	if (program->takes & NET_TAKES_THREADS)
-		fprintf(out, "  --threads N     threads of the kernel, multiple of 32 (512)\n");
-	if (program->takes & NET_TAKES_MEMORY)
-		fprintf(out, "  --memory M      of the server: host (default) or gpu\n");
+	usage_own(program->takes, out);
 	fprintf(out,
 		"  --size BYTES    this size only\n"
 		"  --max-size B    sizes up to this (%zu)\n"
 		"  --port N        TCP port of the server (%d)\n"
 		"  --mtu N         largest path MTU: 256, 512, 1024, 2048 or 4096 (what both ports have)\n"
-		"  --qp-type T     rc (default) or uc; both ends alike\n"
+		"  --qp-type T     rc or uc (%s); both ends alike\n"
 		"  --timeout S     longest wait for anything, seconds (30)\n"
-		"  --self          run both ends, on this machine\n"
 		"  --json F        also write the result as JSON to file F; - is stdout, and text goes to stderr\n"
 		"  -h, --help      this text\n",
-		program->max_size, NET_PORT);
+		program->max_size, NET_PORT, tool_value_name(program->uc, net_qp_types));
 }
 
 static int handler_value(const char *text)
@@ -97,6 +118,19 @@ static bool own_option(int opt, struct net_options *options, unsigned int takes)
 	case OPT_MEMORY:
 		options->memory = tool_name_value("--memory", optarg, net_memories);
 		return takes & NET_TAKES_MEMORY;
+	case OPT_ECHO:
+		options->echo = tool_name_value("--echo", optarg, net_echoes);
+		/* of a client: for the server of --self */
+		return takes & (NET_TAKES_ECHO | NET_TAKES_RATE);
+	case OPT_WORKERS:
+		options->workers = (unsigned int)tool_number("--workers", optarg, 1, 64);
+		return takes & (NET_TAKES_ECHO | NET_TAKES_RATE);
+	case OPT_MODE:
+		options->imm = tool_name_value("--mode", optarg, modes);
+		return takes & NET_TAKES_RATE;
+	case OPT_RATE:
+		options->rate = (unsigned int)tool_number("--rate", optarg, 0, 100000000);
+		return takes & NET_TAKES_RATE;
 	default:
 		return false;
 	}
@@ -157,7 +191,8 @@ static void fill_sizes(struct net_options *options, size_t only, size_t max)
 		options->sizes[options->nr_sizes++] = only;
 		return;
 	}
-	options->sizes[options->nr_sizes++] = 1;
+	if (options->program->min_size <= 1 || max < SMALLEST)
+		options->sizes[options->nr_sizes++] = options->program->min_size;
 	for (size_t size = SMALLEST; size <= max; size *= 2)
 		options->sizes[options->nr_sizes++] = size;
 }
@@ -166,6 +201,12 @@ static void check(const struct net_options *options)
 {
 	if (options->self && options->server)
 		tool_die("options -c and --self: it is one or the other");
+	if (options->program->role == 's' && (options->self || options->server))
+		tool_die("options -c and --self: this is a server");
+	if (options->program->role == 'c' && !options->self && !options->server)
+		tool_die("option -c or --self: one is needed, this is a client");
+	if (options->workers & (options->workers - 1))
+		tool_die("option --workers: %u is no power of two", options->workers);
 	if (!(options->program->takes & NET_TAKES_THREADS))
 		return;
 	if (options->threads % (options->threads > 256 ? 256 : 32))
@@ -181,7 +222,8 @@ void net_options_parse(int argc, char **argv, const struct net_program *program,
 	int opt;
 
 	*options = (struct net_options){ .program = program, .iters = program->iters, .gid = -1, .port = NET_PORT,
-					 .timeout_s = 30, .threads = 512, .listen_fd = -1, .out = stdout,
+					 .timeout_s = 30, .uc = program->uc, .workers = 8,
+					 .threads = 512, .listen_fd = -1, .out = stdout,
 					 .verdict = stdout };
 	while ((opt = getopt_long(argc, argv, "hc:d:g:i:l:p:e:r:", longs, NULL)) != -1) {
 		if (opt == 'h') {
@@ -189,9 +231,9 @@ void net_options_parse(int argc, char **argv, const struct net_program *program,
 			exit(EXIT_SUCCESS);
 		}
 		if (opt == OPT_SIZE)
-			only = tool_number("--size", optarg, 1, program->max_size);
+			only = tool_number("--size", optarg, program->min_size, program->max_size);
 		else if (opt == OPT_MAX_SIZE)
-			max = tool_number("--max-size", optarg, 1, program->max_size);
+			max = tool_number("--max-size", optarg, program->min_size, program->max_size);
 		else if (!own_option(opt, options, program->takes) && !common_option(opt, options)) {
 			usage(program, stderr);
 			exit(EXIT_FAILURE);

@@ -16,7 +16,9 @@
 #define NET_MAX_SIZES 32
 
 /* What only some programs have: bits of struct net_program.takes. */
-enum { NET_TAKES_SCOPE = 1, NET_TAKES_DBR = 2, NET_TAKES_THREADS = 4, NET_TAKES_MEMORY = 8 };
+enum { NET_TAKES_SCOPE = 1, NET_TAKES_DBR = 2, NET_TAKES_THREADS = 4, NET_TAKES_MEMORY = 8, NET_TAKES_ECHO = 16, NET_TAKES_RATE = 32 };
+
+enum net_echo { NET_ECHO_GPU, NET_ECHO_CPU };
 
 enum net_memory { NET_MEMORY_HOST, NET_MEMORY_GPU };
 
@@ -25,7 +27,11 @@ enum net_memory { NET_MEMORY_HOST, NET_MEMORY_GPU };
  * @id:		  what its peer must be
  * @takes:	  NET_TAKES_*
  * @about:	  one line for --help
+ * @min_size:	  smallest message
  * @max_size:	  largest message unless told otherwise
+ * @server:	  program that --self starts; NULL: itself
+ * @role:	  's': always the server, 'c': always the client, 0: as -c says
+ * @uc:		  default of --qp-type
  * @iters:	  default of -i
  */
 struct net_program {
@@ -33,7 +39,11 @@ struct net_program {
 	uint32_t id;
 	unsigned int takes;
 	const char *about;
+	size_t min_size;
 	size_t max_size;
+	const char *server;
+	char role;
+	int uc;
 	uint64_t iters;
 };
 
@@ -55,6 +65,10 @@ struct net_program {
  * @timeout_s: longest wait for anything
  * @threads:   of the kernel
  * @memory:    of the server
+ * @echo:      enum net_echo: who sends messages back
+ * @workers:   threads of the kernel that does
+ * @imm:       1: by RDMA write with an immediate, 0: by SEND
+ * @rate:      messages a second; 0: one after the other
  * @sizes:     of messages, bytes
  * @nr_sizes:  how many
  * @listen_fd: socket that listens already; -1: none
@@ -79,6 +93,10 @@ struct net_options {
 	unsigned int timeout_s;
 	unsigned int threads;
 	int memory;
+	int echo;
+	unsigned int workers;
+	int imm;
+	unsigned int rate;
 	size_t sizes[NET_MAX_SIZES];
 	unsigned int nr_sizes;
 	int listen_fd;
@@ -91,6 +109,9 @@ extern const struct tool_name net_qp_types[];
 
 /* "host", "gpu" */
 extern const struct tool_name net_memories[];
+
+/* "gpu", "cpu" */
+extern const struct tool_name net_echoes[];
 
 /* Read the command line; ends the program with a message and status 1 when it is wrong, and with 0 for --help. */
 void net_options_parse(int argc, char **argv, const struct net_program *program, struct net_options *options);

@@ -9,6 +9,7 @@ static const struct net_bw_kind kind = {
 		.id = 1,
 		.takes = NET_TAKES_SCOPE | NET_TAKES_THREADS | NET_TAKES_MEMORY,
 		.about = "Bandwidth of puts by threads of a GPU into the memory of a server.",
+		.min_size = 1,
 		.max_size = 1 << 20,
 		.iters = 2048,
 	},

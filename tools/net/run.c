@@ -12,6 +12,7 @@
 #include "net/say.h"
 #include "net/wire.h"
 
+#define ENDED	  1
 #define LOOK_NS	  200000UL
 #define ALIVE_NS  1000000000UL
 #define LAST_NS	  10000000000UL /* a kernel that was told to stop has so long */
@@ -22,7 +23,7 @@ static void stop(struct net_bed *bed)
 	bl_net_qp_stop(bed->qp->qp_gverbs, 1);
 }
 
-/* Whether the kernel should end: 0, or -errno with tool_why(). */
+/* Whether the kernel should end: 0, ENDED: there is nothing more to do, or -errno with tool_why(). */
 static int look(struct net_bed *bed, uint64_t *alive_ns)
 {
 	int ret;
@@ -30,6 +31,8 @@ static int look(struct net_bed *bed, uint64_t *alive_ns)
 	if (net_signal())
 		return tool_fail(ECANCELED, "interrupted by signal %d", net_signal());
 	ret = net_peer_check(bed->sock);
+	if (!ret && bed->until_end && net_peek(bed->sock) == NET_END)
+		return ENDED;
 	if (ret || tool_now_ns() - *alive_ns < ALIVE_NS)
 		return ret;
 	*alive_ns = tool_now_ns();
@@ -74,9 +77,9 @@ static int await(struct net_bed *bed)
 		}
 		nanosleep(&pause, NULL);
 	}
-	if (res && !ret)
+	if (res && ret >= 0)
 		ret = tool_cuda(res, "kernel");
-	return explain(bed, ret);
+	return explain(bed, ret == ENDED ? 0 : ret);
 }
 
 int net_run(struct net_bed *bed, CUfunction fn, unsigned int blocks, unsigned int threads, void *arg)

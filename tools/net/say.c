@@ -48,14 +48,31 @@ void net_say_path(const struct net_bed *bed)
 	char gid[40];
 
 	gid_text(&bed->local, gid);
-	fprintf(out, "# GPU %s %s%s\n", bed->device.bus_id, bed->device.name, bed->device.emulated ? ", emu" : "");
+	if (!bed->cpu)
+		fprintf(out, "# GPU %s %s%s\n", bed->device.bus_id, bed->device.name, bed->device.emulated ? ", emu" : "");
 	fprintf(out, "# NIC %s, GID %s (index %u), %s, MTU %u\n", bed->nic_name, gid, bed->local.gid_index,
 		tool_value_name(bed->options->uc, net_qp_types), mtu_of(bed));
-	fprintf(out, "# handler %s, rung by %s, send queue in %s memory, completions in %s memory%s%s\n",
+	if (bed->cpu)
+		fprintf(out, "# a CPU posts and polls, queues in host memory\n");
+	else
+		fprintf(out, "# handler %s, rung by %s, send queue in %s memory, completions in %s memory%s%s\n",
 		tool_value_name((int)bed->path.handler, handlers), tool_value_name((int)bed->path.ringer, ringers),
 		bed->path.sq_on_host ? "host" : "GPU", bed->path.cq_on_host ? "host" : "GPU",
 		*bed->path.reason ? ": " : "", bed->path.reason);
 	fflush(out);
+}
+
+static void json_gpu(const struct net_bed *bed, struct json_object *object)
+{
+	tool_json_string(object, "gpu", bed->device.name);
+	tool_json_string(object, "gpu_bus_id", bed->device.bus_id);
+	tool_json_bool(object, "emu", bed->device.emulated);
+	tool_json_int(object, "handler", bed->path.handler);
+	tool_json_string(object, "handler_name", tool_value_name((int)bed->path.handler, handlers));
+	tool_json_string(object, "rung_by", tool_value_name((int)bed->path.ringer, ringers));
+	tool_json_string(object, "send_queue", bed->path.sq_on_host ? "host" : "gpu");
+	tool_json_string(object, "completions", bed->path.cq_on_host ? "host" : "gpu");
+	tool_json_string(object, "reason", bed->path.reason);
 }
 
 struct json_object *net_json(const struct net_bed *bed, const char *role)
@@ -67,18 +84,11 @@ struct json_object *net_json(const struct net_bed *bed, const char *role)
 	tool_json_string(object, "program", bed->options->program->name);
 	tool_json_string(object, "version", BARLANE_VERSION);
 	tool_json_string(object, "role", role);
-	tool_json_string(object, "gpu", bed->device.name);
-	tool_json_string(object, "gpu_bus_id", bed->device.bus_id);
-	tool_json_bool(object, "emu", bed->device.emulated);
 	tool_json_string(object, "nic", bed->nic_name);
 	tool_json_string(object, "gid", gid);
 	tool_json_string(object, "qp_type", tool_value_name(bed->options->uc, net_qp_types));
 	tool_json_int(object, "mtu", mtu_of(bed));
-	tool_json_int(object, "handler", bed->path.handler);
-	tool_json_string(object, "handler_name", tool_value_name((int)bed->path.handler, handlers));
-	tool_json_string(object, "rung_by", tool_value_name((int)bed->path.ringer, ringers));
-	tool_json_string(object, "send_queue", bed->path.sq_on_host ? "host" : "gpu");
-	tool_json_string(object, "completions", bed->path.cq_on_host ? "host" : "gpu");
-	tool_json_string(object, "reason", bed->path.reason);
+	if (!bed->cpu)
+		json_gpu(bed, object);
 	return object;
 }

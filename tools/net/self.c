@@ -16,9 +16,10 @@
 #include "net/session.h"
 #include "net/wire.h"
 
-#define MAX_ARGS 24
+#define MAX_ARGS 32
 
 struct words {
+	char path[4096];
 	char text[MAX_ARGS][24];
 	const char *argv[MAX_ARGS + 1];
 	int nr;
@@ -38,7 +39,7 @@ static void add_number(struct words *words, const char *option, long value)
 
 static void make_words(const struct net_options *options, int fd, struct words *words)
 {
-	words->argv[words->nr++] = options->program->name;
+	words->argv[words->nr++] = options->program->server ? options->program->server : options->program->name;
 	add_number(words, "--listen-fd", fd);
 	add_number(words, "--timeout", options->timeout_s);
 	add_number(words, "-p", options->handler);
@@ -46,6 +47,10 @@ static void make_words(const struct net_options *options, int fd, struct words *
 		add_number(words, "-r", options->dbr);
 	if (options->program->takes & NET_TAKES_MEMORY)
 		add(words, "--memory", tool_value_name(options->memory, net_memories));
+	if (options->program->takes & NET_TAKES_RATE) {
+		add(words, "--echo", tool_value_name(options->echo, net_echoes));
+		add_number(words, "--workers", options->workers);
+	}
 	if (options->gid >= 0)
 		add_number(words, "-l", options->gid);
 	if (options->mtu)
@@ -58,6 +63,25 @@ static void make_words(const struct net_options *options, int fd, struct words *
 	words->argv[words->nr] = NULL;
 }
 
+/* This program, or the one beside it. */
+static int find_server(const struct net_options *options, struct words *words)
+{
+	const char *name = options->program->server;
+	ssize_t len = readlink("/proc/self/exe", words->path, sizeof(words->path));
+	char *slash;
+
+	if (len <= 0 || (size_t)len >= sizeof(words->path))
+		return tool_fail(len < 0 ? errno : ENAMETOOLONG, "/proc/self/exe: %s", strerror(len < 0 ? errno : ENAMETOOLONG));
+	words->path[len] = '\0';
+	slash = strrchr(words->path, '/');
+	if (!name)
+		return 0;
+	if (!slash || (size_t)(slash + 1 - words->path) + strlen(name) >= sizeof(words->path))
+		return tool_fail(ENAMETOOLONG, "the program's path is too long");
+	strcpy(slash + 1, name);
+	return access(words->path, X_OK) ? tool_fail(errno, "%s: %s", words->path, strerror(errno)) : 0;
+}
+
 /* Only what may be called after a fork. */
 static void become_server(const struct net_options *options, int fd, const struct words *words, pid_t parent)
 {
@@ -68,16 +92,19 @@ static void become_server(const struct net_options *options, int fd, const struc
 	/* stdout is for JSON */
 	if (options->out == stderr)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-	execv("/proc/self/exe", (char *const *)words->argv);
+	execv(words->path, (char *const *)words->argv);
 	_exit(NET_FAILED);
 }
 
 int net_self_start(struct net_options *options, struct net_self *self)
 {
-	int fd = net_listen(0, true), err;
 	struct words words = { .nr = 0 };
 	pid_t parent = getpid();
+	int fd, err, ret = find_server(options, &words);
 
+	if (ret)
+		return ret;
+	fd = net_listen(0, true);
 	if (fd < 0)
 		return fd;
 	self->port = net_listen_port(fd);

@@ -74,7 +74,8 @@ int net_session_open(struct net_bed *bed, const struct net_self *self, struct ne
 		return ret ? ret : check_hello(options, hello);
 	}
 	*hello = (struct net_hello){ .program = options->program->id, .uc = (uint32_t)options->uc, .iters = options->iters,
-				     .threads = options->threads, .nr_sizes = options->nr_sizes };
+				     .threads = options->threads, .nr_sizes = options->nr_sizes,
+				     .imm = (uint64_t)options->imm };
 	for (unsigned int i = 0; i < options->nr_sizes; i++)
 		hello->sizes[i] = options->sizes[i];
 	bed->sock = net_connect(self->pid ? "127.0.0.1" : options->server, self->pid ? self->port : options->port,
@@ -89,7 +90,7 @@ int net_session_end(struct net_bed *bed)
 	return ret ? ret : net_recv(bed->sock, NET_END, NULL, 0, bed->options->timeout_s);
 }
 
-int net_session_main(struct net_options *options, bool collapsed, int (*run)(struct net_bed *bed, struct net_hello *hello))
+int net_session_main(struct net_options *options, unsigned int kind, int (*run)(struct net_bed *bed, struct net_hello *hello))
 {
 	struct net_self self = { 0 };
 	struct net_hello hello;
@@ -100,7 +101,7 @@ int net_session_main(struct net_options *options, bool collapsed, int (*run)(str
 	/* before there is a GPU: a process that uses one cannot be copied */
 	ret = options->self ? net_self_start(options, &self) : 0;
 	if (!ret)
-		ret = net_bed_open(options, collapsed, &bed);
+		ret = net_bed_open(options, kind, &bed);
 	if (!ret)
 		ret = net_session_open(&bed, &self, &hello);
 	if (!ret)

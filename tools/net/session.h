@@ -18,6 +18,7 @@ enum { NET_OK = 0, NET_FAILED = 1, NET_WRONG = 2 };
  * @nr_sizes: of @sizes
  * @iters:    for each size
  * @sizes:    bytes
+ * @imm:      1: messages are RDMA writes with an immediate
  */
 struct net_hello {
 	uint32_t program;
@@ -26,6 +27,7 @@ struct net_hello {
 	uint32_t nr_sizes;
 	uint64_t iters;
 	uint64_t sizes[NET_MAX_SIZES];
+	uint64_t imm;
 };
 
 /**
@@ -60,11 +62,11 @@ int net_session_end(struct net_bed *bed);
 /**
  * net_session_main() - What is the same for all programs
  * @options: read
- * @collapsed: one completion for all
+ * @kind:    NET_BED_*
  * @run:     the program's own part, with the peer met; returns NET_OK, NET_WRONG or -errno with tool_why()
  *
  * Return: exit status; a failure is told to the user and to the peer.
  */
-int net_session_main(struct net_options *options, bool collapsed, int (*run)(struct net_bed *bed, struct net_hello *hello));
+int net_session_main(struct net_options *options, unsigned int kind, int (*run)(struct net_bed *bed, struct net_hello *hello));
 
 #endif

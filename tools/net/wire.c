@@ -168,7 +168,7 @@ int net_recv(int fd, enum net_kind kind, void *data, size_t len, unsigned int ti
 	return len ? recv_all(fd, data, len, deadline) : 0;
 }
 
-int net_peer_check(int fd)
+int net_peek(int fd)
 {
 	struct head head;
 	ssize_t nr = recv(fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
@@ -177,9 +177,16 @@ int net_peer_check(int fd)
 		return tool_fail(ECONNRESET, "the peer has ended");
 	if (nr < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : tool_fail(errno, "peer: %s", strerror(errno));
-	if (nr == sizeof(head) && head.magic == MAGIC && head.kind == NET_ERROR)
-		return net_recv(fd, NET_END, NULL, 0, 1);
-	return 0;
+	return nr == sizeof(head) && head.magic == MAGIC ? head.kind : 0;
+}
+
+int net_peer_check(int fd)
+{
+	int kind = net_peek(fd);
+
+	if (kind < 0)
+		return kind;
+	return kind == NET_ERROR ? net_recv(fd, NET_END, NULL, 0, 1) : 0;
 }
 
 int net_barrier(int fd, unsigned int timeout_s)

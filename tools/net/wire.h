@@ -66,6 +66,9 @@ void net_send_error(int fd, const char *text);
 /* Whether the peer has ended or gives up; does not wait. 0, or -errno with tool_why(). */
 int net_peer_check(int fd);
 
+/* Kind of the message that is there to be received, 0: none; does not wait. Or -errno with tool_why(). */
+int net_peek(int fd);
+
 /* Both ends have got so far. */
 int net_barrier(int fd, unsigned int timeout_s);
 

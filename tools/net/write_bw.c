@@ -9,6 +9,7 @@ static const struct net_bw_kind kind = {
 		.id = 2,
 		.takes = NET_TAKES_THREADS | NET_TAKES_MEMORY,
 		.about = "Bandwidth of RDMA writes that a block of GPU threads posts together.",
+		.min_size = 1,
 		.max_size = 1 << 20,
 		.iters = 2048,
 	},

@@ -21,6 +21,7 @@ static const struct net_program program = {
 	.id = 3,
 	.takes = NET_TAKES_DBR,
 	.about = "Round trip of RDMA writes between two GPU threads.",
+	.min_size = 1,
 	.max_size = 16384,
 	.iters = 2048,
 };
@@ -236,5 +237,5 @@ int main(int argc, char **argv)
 	struct net_options options;
 
 	net_options_parse(argc, argv, &program, &options);
-	return net_session_main(&options, true, run);
+	return net_session_main(&options, NET_BED_COLLAPSED, run);
 }

@@ -3,6 +3,10 @@
 #include "emu/grid/cuda_host.h"
 #include "state.cuh"
 
+namespace forward
+{
+#include "forward.cu"
+}
 namespace put_bw
 {
 #include "put_bw.cu"

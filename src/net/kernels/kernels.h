@@ -96,6 +96,29 @@ struct bl_net_lat {
 	struct bl_net_state *state;
 };
 
+/**
+ * struct bl_net_forward - bl_forward_prepare, then bl_forward: what comes into the receive queue goes back
+ * @qp:	       queue pair, whose receive queue has @slots slots
+ * @pages:     one for each slot
+ * @key:       of them
+ * @imm:       0: messages are received into the page of their slot; 1: the peer writes into pages and says into which one
+ *	       by the low 12 bits of an immediate
+ * @page_size: bytes
+ * @slots:     pages; a multiple of the threads of the block
+ * @limit_ns:  longest wait for one message
+ * @state:     see there; @done counts what went back
+ */
+struct bl_net_forward {
+	struct doca_gpu_dev_verbs_qp *qp;
+	uint64_t pages;
+	uint32_t key;
+	uint32_t imm;
+	uint64_t page_size;
+	uint64_t slots;
+	uint64_t limit_ns;
+	struct bl_net_state *state;
+};
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+/* gpunetio_forward_peer: a CPU that sends messages to gpunetio_forward and times their way there and back. */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/json.h"
+#include "common/stats.h"
+#include "net/cpu.h"
+#include "net/say.h"
+#include "net/session.h"
+#include "net/wire.h"
+
+#define LINE	"--------------------------------------------------------------------------------------------------------------\n"
+#define WINDOW	32U	     /* messages under way; the other side has NET_SLOTS receives */
+#define LOST_NS 1000000000UL /* so long without an answer: all that are under way are lost */
+#define LOOKS	4096
+#define YIELDS	64
+#define BUCKETS 32
+
+static const struct net_program program = {
+	.name = "gpunetio_forward_peer",
+	.id = 4,
+	.takes = NET_TAKES_RATE,
+	.about = "Round trips of messages that gpunetio_forward sends back.",
+	.min_size = 16,
+	.max_size = NET_PAGE,
+	.server = "gpunetio_forward",
+	.role = 'c',
+	.uc = 1,
+	.iters = 1000,
+};
+
+/* First bytes of a message; the others are the low byte of its number. */
+struct stamp {
+	uint64_t run;
+	uint64_t number;
+};
+
+/**
+ * struct round - messages of one size
+ * @sent_ns: when each went out
+ * @us:	     round trips of those that came back, in order of arrival
+ * @back:    of each, whether it came back
+ * @sent, @returned, @lost: how many; @lost are no longer waited for
+ * @wrong:   came back with other bytes
+ */
+struct round {
+	struct net_bed *bed;
+	const struct net_hello *hello;
+	const struct net_region *region;
+	uint32_t size;
+	uint64_t run;
+	uint64_t *sent_ns;
+	double *us;
+	bool *back;
+	uint64_t sent, returned, lost, wrong;
+	uint64_t last_ns;
+};
+
+static void post(struct round *round)
+{
+	struct net_cpu *cpu = round->bed->cpu;
+	unsigned char *page = net_cpu_send_page(cpu, round->sent);
+	const struct stamp stamp = { .run = round->run, .number = round->sent };
+	struct net_region to = *round->region;
+
+	memcpy(page, &stamp, sizeof(stamp));
+	memset(page + sizeof(stamp), (int)(round->sent & 0xff), round->size - sizeof(stamp));
+	to.addr += round->sent % NET_SLOTS * NET_PAGE;
+	round->sent_ns[round->sent] = tool_now_ns();
+	net_cpu_post(cpu, page, round->size, round->hello->imm ? &to : NULL, (uint32_t)(round->sent % NET_SLOTS));
+	round->sent++;
+}
+
+static bool right(const struct round *round, const unsigned char *page, uint32_t len, const struct stamp *stamp)
+{
+	if (len != round->size || stamp->run != round->run || stamp->number >= round->sent)
+		return false;
+	for (uint32_t i = sizeof(*stamp); i < len; i++) {
+		if (page[i] != (unsigned char)stamp->number)
+			return false;
+	}
+	return true;
+}
+
+/* One message has come. */
+static void take(struct round *round, const unsigned char *page, uint32_t len, uint64_t now)
+{
+	struct stamp stamp;
+
+	memcpy(&stamp, page, sizeof(stamp));
+	/* late, of a size that was done with */
+	if (len >= sizeof(stamp) && stamp.run < round->run)
+		return;
+	if (!right(round, page, len, &stamp)) {
+		round->wrong++;
+		return;
+	}
+	if (round->back[stamp.number])
+		return;
+	round->back[stamp.number] = true;
+	round->us[round->returned++] = (double)(now - round->sent_ns[stamp.number]) / 1000;
+	round->last_ns = now;
+}
+
+/* All that has come so far, of sends and of receives. */
+static int reap(struct round *round)
+{
+	struct net_cpu *cpu = round->bed->cpu;
+	uint32_t len, imm;
+	int ret;
+
+	while ((ret = net_cpu_sent(cpu)) > 0)
+		;
+	if (ret < 0)
+		return ret;
+	while ((ret = net_cpu_received(cpu, &len, &imm)) > 0) {
+		take(round, net_cpu_recv_page(cpu, cpu->recv_ci - 1), len, tool_now_ns());
+		net_cpu_post_recv(cpu, false);
+	}
+	return ret;
+}
+
+static uint64_t under_way(const struct round *round)
+{
+	uint64_t over = round->returned + round->lost;
+
+	return round->sent > over ? round->sent - over : 0;
+}
+
+/* Now and then: is the peer there, and does anything come back? */
+static int look_around(struct round *round)
+{
+	uint64_t now = tool_now_ns();
+
+	if (net_signal())
+		return tool_fail(ECANCELED, "interrupted by signal %d", net_signal());
+	if (under_way(round) && now - round->last_ns > LOST_NS) {
+		round->lost += under_way(round);
+		round->last_ns = now;
+	}
+	return net_peer_check(round->bed->sock);
+}
+
+static int send_all(struct round *round)
+{
+	uint64_t step_ns = round->bed->options->rate ? 1000000000ULL / round->bed->options->rate : 0;
+	uint64_t window = step_ns ? WINDOW : 1, begin = tool_now_ns();
+	uint32_t turns = 0;
+	int ret;
+
+	round->last_ns = begin;
+	while (round->sent < round->hello->iters || under_way(round)) {
+		bool room = under_way(round) < window && round->bed->cpu->sent - round->bed->cpu->send_ci < NET_SLOTS;
+
+		if (room && round->sent < round->hello->iters && tool_now_ns() >= begin + round->sent * step_ns) {
+			if (!under_way(round))
+				round->last_ns = tool_now_ns();
+			post(round);
+		}
+		ret = reap(round);
+		/* the other side may need this CPU */
+		if (!(++turns % YIELDS))
+			sched_yield();
+		if (!ret && !(turns % LOOKS))
+			ret = look_around(round);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* By powers of two of microseconds. */
+static void histogram(const struct round *round, unsigned int counts[BUCKETS])
+{
+	for (uint64_t i = 0; i < round->returned; i++) {
+		int bucket = round->us[i] < 1 ? 0 : (int)log2(round->us[i]) + 1;
+
+		counts[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
+	}
+}
+
+static void print_histogram(const struct round *round, FILE *out, struct json_object *result)
+{
+	struct json_object *array = tool_json_array();
+	unsigned int counts[BUCKETS] = { 0 };
+
+	histogram(round, counts);
+	for (int i = 0; i < BUCKETS; i++) {
+		struct json_object *bucket;
+
+		if (!counts[i])
+			continue;
+		fprintf(out, "#   below %10llu us: %u\n", 1ULL << i, counts[i]);
+		bucket = tool_json_object();
+		tool_json_int(bucket, "below_us", 1LL << i);
+		tool_json_int(bucket, "count", counts[i]);
+		tool_json_append(array, bucket);
+	}
+	tool_json_add(result, "histogram", array);
+}
+
+static void report(struct round *round, struct json_object *results)
+{
+	FILE *out = round->bed->options->out;
+	struct json_object *result = tool_json_object();
+	uint64_t lost = round->sent - round->returned;
+	struct tool_stats stats = { 0 };
+	double p999 = 0;
+
+	if (round->returned) {
+		tool_stats_fill(round->us, round->returned, &stats);
+		p999 = round->us[(round->returned * 999 + 999) / 1000 - 1];
+	}
+	fprintf(out, " %-10u %-12llu %-10llu %-12.3f %-12.3f %-12.3f %-12.3f %-12.3f\n", round->size, (unsigned long long)round->sent,
+		(unsigned long long)lost, stats.min, stats.p50, stats.p99, p999, stats.max);
+	tool_json_int(result, "bytes", round->size);
+	tool_json_int(result, "sent", (int64_t)round->sent);
+	tool_json_int(result, "lost", (int64_t)lost);
+	tool_json_int(result, "wrong", (int64_t)round->wrong);
+	tool_json_double(result, "min_us", stats.min);
+	tool_json_double(result, "p50_us", stats.p50);
+	tool_json_double(result, "p99_us", stats.p99);
+	tool_json_double(result, "p999_us", p999);
+	tool_json_double(result, "max_us", stats.max);
+	print_histogram(round, out, result);
+	fflush(out);
+	tool_json_append(results, result);
+}
+
+static int play_size(struct round *round, uint32_t size, struct json_object *results)
+{
+	int ret;
+
+	round->size = size;
+	round->run++;
+	round->sent = round->returned = round->lost = 0;
+	memset(round->back, 0, round->hello->iters * sizeof(*round->back));
+	ret = send_all(round);
+	if (!ret)
+		report(round, results);
+	return ret;
+}
+
+static int play_all(struct round *round, struct json_object *results)
+{
+	struct net_bed *bed = round->bed;
+	struct net_region region;
+	int ret;
+
+	for (unsigned int i = 0; i < NET_SLOTS; i++)
+		net_cpu_post_recv(bed->cpu, false);
+	ret = net_recv(bed->sock, NET_REGION, &region, sizeof(region), bed->options->timeout_s);
+	if (!ret && region.len < NET_SLOTS * NET_PAGE)
+		ret = tool_fail(EPROTO, "the server's pages are too small");
+	if (!ret)
+		ret = net_barrier(bed->sock, bed->options->timeout_s);
+	if (ret)
+		return ret;
+	round->region = &region;
+	net_say_path(bed);
+	fprintf(bed->options->out, LINE " %-10s %-12s %-10s %-12s %-12s %-12s %-12s %-12s\n" LINE, "#bytes", "#messages", "#lost",
+		"min[usec]", "p50[usec]", "p99[usec]", "p99.9[usec]", "max[usec]");
+	for (unsigned int i = 0; i < round->hello->nr_sizes && !ret; i++)
+		ret = play_size(round, (uint32_t)round->hello->sizes[i], results);
+	if (!ret)
+		ret = net_session_end(bed);
+	if (ret)
+		return ret;
+	fprintf(bed->options->out, LINE);
+	if (!round->wrong)
+		return NET_OK;
+	fprintf(stderr, "%s: Validation failed! %llu messages came back with wrong bytes\n", program.name,
+		(unsigned long long)round->wrong);
+	return NET_WRONG;
+}
+
+static int finish_json(const struct round *round, struct json_object *results, int status)
+{
+	const struct net_options *options = round->bed->options;
+	struct json_object *object = net_json(round->bed, "client");
+
+	tool_json_string(object, "mode", options->imm ? "imm" : "send");
+	tool_json_int(object, "rate", options->rate);
+	if (options->self)
+		tool_json_string(object, "echo", tool_value_name(options->echo, net_echoes));
+	tool_json_bool(object, "valid", status == NET_OK);
+	tool_json_add(object, "results", results);
+	return tool_json_write(object, options->json) ? NET_FAILED : status;
+}
+
+static int run(struct net_bed *bed, struct net_hello *hello)
+{
+	struct round round = { .bed = bed, .hello = hello };
+	struct json_object *results = tool_json_array();
+	int ret = tool_fail(ENOMEM, "no memory for %llu messages", (unsigned long long)hello->iters);
+
+	round.sent_ns = calloc(hello->iters, sizeof(*round.sent_ns));
+	round.us = calloc(hello->iters, sizeof(*round.us));
+	round.back = calloc(hello->iters, sizeof(*round.back));
+	if (round.sent_ns && round.us && round.back)
+		ret = play_all(&round, results);
+	if (ret >= 0 && bed->options->json)
+		ret = finish_json(&round, json_object_get(results), ret);
+	json_object_put(results);
+	free(round.sent_ns);
+	free(round.us);
+	free(round.back);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct net_options options;
+
+	net_options_parse(argc, argv, &program, &options);
+	return net_session_main(&options, NET_BED_CPU, run);
+}
