@@ -51,7 +51,7 @@ struct stamp {
 struct round {
 	struct net_bed *bed;
 	const struct net_hello *hello;
-	const struct net_region *region;
+	struct net_region region;
 	uint32_t size;
 	uint64_t run;
 	uint64_t *sent_ns;
@@ -66,7 +66,7 @@ static void post(struct round *round)
 	struct net_cpu *cpu = round->bed->cpu;
 	unsigned char *page = net_cpu_send_page(cpu, round->sent);
 	const struct stamp stamp = { .run = round->run, .number = round->sent };
-	struct net_region to = *round->region;
+	struct net_region to = round->region;
 
 	memcpy(page, &stamp, sizeof(stamp));
 	memset(page + sizeof(stamp), (int)(round->sent & 0xff), round->size - sizeof(stamp));
@@ -249,19 +249,17 @@ static int play_size(struct round *round, uint32_t size, struct json_object *res
 static int play_all(struct round *round, struct json_object *results)
 {
 	struct net_bed *bed = round->bed;
-	struct net_region region;
 	int ret;
 
 	for (unsigned int i = 0; i < NET_SLOTS; i++)
 		net_cpu_post_recv(bed->cpu, false);
-	ret = net_recv(bed->sock, NET_REGION, &region, sizeof(region), bed->options->timeout_s);
-	if (!ret && region.len < NET_SLOTS * NET_PAGE)
+	ret = net_recv(bed->sock, NET_REGION, &round->region, sizeof(round->region), bed->options->timeout_s);
+	if (!ret && round->region.len < NET_SLOTS * NET_PAGE)
 		ret = tool_fail(EPROTO, "the server's pages are too small");
 	if (!ret)
 		ret = net_barrier(bed->sock, bed->options->timeout_s);
 	if (ret)
 		return ret;
-	round->region = &region;
 	net_say_path(bed);
 	fprintf(bed->options->out, LINE " %-10s %-12s %-10s %-12s %-12s %-12s %-12s %-12s\n" LINE, "#bytes", "#messages", "#lost",
 		"min[usec]", "p50[usec]", "p99[usec]", "p99.9[usec]", "max[usec]");

@@ -152,7 +152,7 @@ int net_recv(int fd, enum net_kind kind, void *data, size_t len, unsigned int ti
 	struct head head;
 	int ret;
 
-	do {
+	for (;;) {
 		deadline = deadline_in(timeout_s);
 		ret = recv_all(fd, &head, sizeof(head), deadline);
 		if (ret)
@@ -161,7 +161,9 @@ int net_recv(int fd, enum net_kind kind, void *data, size_t len, unsigned int ti
 			return tool_fail(EPROTO, "the peer does not speak as this program does");
 		if (head.kind == NET_ERROR && head.len == TEXT)
 			return recv_error(fd, deadline);
-	} while (head.kind == NET_ALIVE && !head.len && kind != NET_ALIVE);
+		if (head.kind != NET_ALIVE || head.len)
+			break;
+	}
 	if (head.kind != kind || head.len != len)
 		return tool_fail(EPROTO, "the peer sends message %u of %u bytes, not %d of %zu: another program or release?",
 				 head.kind, head.len, (int)kind, len);
@@ -173,6 +175,11 @@ int net_peek(int fd)
 	struct head head;
 	ssize_t nr = recv(fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
 
+	/* what is behind it may matter more */
+	while (nr == sizeof(head) && head.magic == MAGIC && head.kind == NET_ALIVE && !head.len) {
+		recv(fd, &head, sizeof(head), MSG_DONTWAIT);
+		nr = recv(fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
+	}
 	if (!nr)
 		return tool_fail(ECONNRESET, "the peer has ended");
 	if (nr < 0)
