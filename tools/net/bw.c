@@ -8,9 +8,9 @@
 
 #include "common/error.h"
 #include "common/json.h"
-#include "common/stats.h"
 #include "net/kernel.h"
 #include "net/say.h"
+#include "net/spans.h"
 #include "net/wire.h"
 
 #define LINE "--------------------------------------------------------------------------------------------------------------\n"
@@ -21,9 +21,7 @@ static const struct net_bw_kind *bw_kind;
  * struct client - the end that writes
  * @source: what is written
  * @region: where to
- * @spans:  times, CPU's address
- * @spans_gpu: GPU's
- * @samples: as many, for the summary
+ * @spans:  times
  */
 struct client {
 	struct net_bed *bed;
@@ -31,9 +29,7 @@ struct client {
 	CUfunction fn;
 	struct net_buffer source;
 	struct net_region region;
-	struct bl_net_span *spans;
-	void *spans_gpu;
-	double *samples;
+	struct net_spans spans;
 	struct json_object *results;
 	bool wrong;
 };
@@ -54,28 +50,11 @@ static int launch(struct client *client, size_t size, uint64_t rounds)
 		.to_key = htobe32(client->region.key),
 		.size = size,
 		.rounds = rounds,
-		.spans = client->spans_gpu,
+		.spans = client->spans.gpu,
 		.state = client->bed->state_gpu,
 	};
 
 	return net_run(client->bed, client->fn, client->hello->threads / block, block, &run);
-}
-
-/* From the first start to the last end, and each operation by itself; microseconds. */
-static double summarize(struct client *client, struct tool_stats *stats)
-{
-	uint64_t begin = UINT64_MAX, end = 0, nr = nr_spans(client->hello);
-
-	for (uint64_t i = 0; i < nr; i++) {
-		const struct bl_net_span *span = &client->spans[i];
-
-		begin = span->start_ns < begin ? span->start_ns : begin;
-		end = span->end_ns > end ? span->end_ns : end;
-		client->samples[i] = (double)(span->end_ns - span->start_ns) / 1000;
-	}
-	tool_stats_fill(client->samples, nr, stats);
-	/* the clock may have stood still */
-	return end > begin ? (double)(end - begin) / 1000 : 0.001;
 }
 
 static void report(struct client *client, size_t size, bool valid)
@@ -84,7 +63,7 @@ static void report(struct client *client, size_t size, bool valid)
 	struct json_object *result = tool_json_object();
 	double iters = (double)client->hello->iters;
 	struct tool_stats stats;
-	double us = summarize(client, &stats);
+	double us = net_spans_summarize(&client->spans, 0, &stats);
 	double gbps = (double)size * iters * 8 / us / 1000, mpps = iters / us;
 
 	fprintf(out, " %-10zu %-12.0f %-20.6f %-16.6f %-17.3f %-12.3f %-12.3f\n", size, iters, gbps, mpps, us / 1000, stats.p50,
@@ -121,6 +100,8 @@ static int write_size(struct client *client, unsigned int index)
 		ret = net_barrier(client->bed->sock, limit);
 	if (!ret)
 		ret = net_recv(client->bed->sock, NET_VERDICT, &verdict, sizeof(verdict), limit);
+	if (!ret)
+		ret = net_spans_read(client->bed, &client->spans);
 	if (ret)
 		return ret;
 	client->wrong |= verdict.bad;
@@ -131,10 +112,7 @@ static int write_size(struct client *client, unsigned int index)
 static int client_prepare(struct client *client)
 {
 	struct net_bed *bed = client->bed;
-	uint64_t nr = nr_spans(client->hello);
 	size_t largest = 0;
-	void *cpu;
-	doca_error_t err;
 	int ret;
 
 	for (unsigned int i = 0; i < client->hello->nr_sizes; i++)
@@ -142,15 +120,10 @@ static int client_prepare(struct client *client)
 	ret = net_bed_kernel(bed, *bw_kind->ptx, bw_kind->kernels[bed->options->scope], &client->fn);
 	if (!ret)
 		ret = net_buffer_alloc(bed, DOCA_GPU_MEM_TYPE_GPU, largest * client->hello->threads, &client->source);
+	if (!ret)
+		ret = net_spans_alloc(bed, nr_spans(client->hello), &client->spans);
 	if (ret)
 		return ret;
-	err = doca_gpu_mem_alloc(bed->gpu, nr * sizeof(*client->spans), 0, DOCA_GPU_MEM_TYPE_CPU_GPU, &client->spans_gpu, &cpu);
-	if (err)
-		return net_doca_fail(err, "memory for times");
-	client->spans = cpu;
-	client->samples = calloc(nr, sizeof(*client->samples));
-	if (!client->samples)
-		return tool_fail(ENOMEM, "no memory for %llu samples", (unsigned long long)nr);
 	ret = net_recv(bed->sock, NET_REGION, &client->region, sizeof(client->region), bed->options->timeout_s);
 	if (!ret && client->region.len < largest * client->hello->threads)
 		ret = tool_fail(EPROTO, "the server's buffer is too small");
@@ -204,9 +177,7 @@ static int run(struct net_bed *bed, struct net_hello *hello)
 	if (ret >= 0 && bed->options->json)
 		ret = finish_json(&client, ret);
 	json_object_put(client.results);
-	free(client.samples);
-	if (client.spans_gpu)
-		doca_gpu_mem_free(bed->gpu, client.spans_gpu);
+	net_spans_free(bed, &client.spans);
 	net_buffer_free(bed, &client.source);
 	return ret;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* gpunetio_forward_peer: a CPU that sends messages to gpunetio_forward and times their way there and back. */
 #include <errno.h>
-#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "common/json.h"
 #include "common/stats.h"
 #include "net/cpu.h"
+#include "net/round.h"
 #include "net/say.h"
 #include "net/session.h"
 #include "net/wire.h"
@@ -19,7 +19,6 @@
 #define LOST_NS 1000000000UL /* so long without an answer: all that are under way are lost */
 #define LOOKS	4096
 #define YIELDS	64
-#define BUCKETS 32
 
 static const struct net_program program = {
 	.name = "gpunetio_forward_peer",
@@ -40,28 +39,7 @@ struct stamp {
 	uint64_t number;
 };
 
-/**
- * struct round - messages of one size
- * @sent_ns: when each went out
- * @us:	     round trips of those that came back, in order of arrival
- * @back:    of each, whether it came back
- * @sent, @returned, @lost: how many; @lost are no longer waited for
- * @wrong:   came back with other bytes
- */
-struct round {
-	struct net_bed *bed;
-	const struct net_hello *hello;
-	struct net_region region;
-	uint32_t size;
-	uint64_t run;
-	uint64_t *sent_ns;
-	double *us;
-	bool *back;
-	uint64_t sent, returned, lost, wrong;
-	uint64_t last_ns;
-};
-
-static void post(struct round *round)
+static void post(struct net_round *round)
 {
 	struct net_cpu *cpu = round->bed->cpu;
 	unsigned char *page = net_cpu_send_page(cpu, round->sent);
@@ -76,7 +54,7 @@ static void post(struct round *round)
 	round->sent++;
 }
 
-static bool right(const struct round *round, const unsigned char *page, uint32_t len, const struct stamp *stamp)
+static bool right(const struct net_round *round, const unsigned char *page, uint32_t len, const struct stamp *stamp)
 {
 	if (len != round->size || stamp->run != round->run || stamp->number >= round->sent)
 		return false;
@@ -88,7 +66,7 @@ static bool right(const struct round *round, const unsigned char *page, uint32_t
 }
 
 /* One message has come. */
-static void take(struct round *round, const unsigned char *page, uint32_t len, uint64_t now)
+static void take(struct net_round *round, const unsigned char *page, uint32_t len, uint64_t now)
 {
 	struct stamp stamp;
 
@@ -108,7 +86,7 @@ static void take(struct round *round, const unsigned char *page, uint32_t len, u
 }
 
 /* All that has come so far, of sends and of receives. */
-static int reap(struct round *round)
+static int reap(struct net_round *round)
 {
 	struct net_cpu *cpu = round->bed->cpu;
 	uint32_t len, imm;
@@ -125,7 +103,7 @@ static int reap(struct round *round)
 	return ret;
 }
 
-static uint64_t under_way(const struct round *round)
+static uint64_t under_way(const struct net_round *round)
 {
 	uint64_t over = round->returned + round->lost;
 
@@ -133,7 +111,7 @@ static uint64_t under_way(const struct round *round)
 }
 
 /* Now and then: is the peer there, and does anything come back? */
-static int look_around(struct round *round)
+static int look_around(struct net_round *round)
 {
 	uint64_t now = tool_now_ns();
 
@@ -146,7 +124,7 @@ static int look_around(struct round *round)
 	return net_peer_check(round->bed->sock);
 }
 
-static int send_all(struct round *round)
+static int send_all(struct net_round *round)
 {
 	uint64_t step_ns = round->bed->options->rate ? 1000000000ULL / round->bed->options->rate : 0;
 	uint64_t window = step_ns ? WINDOW : 1, begin = tool_now_ns();
@@ -174,65 +152,7 @@ static int send_all(struct round *round)
 	return 0;
 }
 
-/* By powers of two of microseconds. */
-static void histogram(const struct round *round, unsigned int counts[BUCKETS])
-{
-	for (uint64_t i = 0; i < round->returned; i++) {
-		int bucket = round->us[i] < 1 ? 0 : (int)log2(round->us[i]) + 1;
-
-		counts[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
-	}
-}
-
-static void print_histogram(const struct round *round, FILE *out, struct json_object *result)
-{
-	struct json_object *array = tool_json_array();
-	unsigned int counts[BUCKETS] = { 0 };
-
-	histogram(round, counts);
-	for (int i = 0; i < BUCKETS; i++) {
-		struct json_object *bucket;
-
-		if (!counts[i])
-			continue;
-		fprintf(out, "#   below %10llu us: %u\n", 1ULL << i, counts[i]);
-		bucket = tool_json_object();
-		tool_json_int(bucket, "below_us", 1LL << i);
-		tool_json_int(bucket, "count", counts[i]);
-		tool_json_append(array, bucket);
-	}
-	tool_json_add(result, "histogram", array);
-}
-
-static void report(struct round *round, struct json_object *results)
-{
-	FILE *out = round->bed->options->out;
-	struct json_object *result = tool_json_object();
-	uint64_t lost = round->sent - round->returned;
-	struct tool_stats stats = { 0 };
-	double p999 = 0;
-
-	if (round->returned) {
-		tool_stats_fill(round->us, round->returned, &stats);
-		p999 = round->us[(round->returned * 999 + 999) / 1000 - 1];
-	}
-	fprintf(out, " %-10u %-12llu %-10llu %-12.3f %-12.3f %-12.3f %-12.3f %-12.3f\n", round->size, (unsigned long long)round->sent,
-		(unsigned long long)lost, stats.min, stats.p50, stats.p99, p999, stats.max);
-	tool_json_int(result, "bytes", round->size);
-	tool_json_int(result, "sent", (int64_t)round->sent);
-	tool_json_int(result, "lost", (int64_t)lost);
-	tool_json_int(result, "wrong", (int64_t)round->wrong);
-	tool_json_double(result, "min_us", stats.min);
-	tool_json_double(result, "p50_us", stats.p50);
-	tool_json_double(result, "p99_us", stats.p99);
-	tool_json_double(result, "p999_us", p999);
-	tool_json_double(result, "max_us", stats.max);
-	print_histogram(round, out, result);
-	fflush(out);
-	tool_json_append(results, result);
-}
-
-static int play_size(struct round *round, uint32_t size, struct json_object *results)
+static int play_size(struct net_round *round, uint32_t size, struct json_object *results)
 {
 	int ret;
 
@@ -242,11 +162,11 @@ static int play_size(struct round *round, uint32_t size, struct json_object *res
 	memset(round->back, 0, round->hello->iters * sizeof(*round->back));
 	ret = send_all(round);
 	if (!ret)
-		report(round, results);
+		net_round_report(round, results);
 	return ret;
 }
 
-static int play_all(struct round *round, struct json_object *results)
+static int play_all(struct net_round *round, struct json_object *results)
 {
 	struct net_bed *bed = round->bed;
 	int ret;
@@ -277,7 +197,7 @@ static int play_all(struct round *round, struct json_object *results)
 	return NET_WRONG;
 }
 
-static int finish_json(const struct round *round, struct json_object *results, int status)
+static int finish_json(const struct net_round *round, struct json_object *results, int status)
 {
 	const struct net_options *options = round->bed->options;
 	struct json_object *object = net_json(round->bed, "client");
@@ -293,7 +213,7 @@ static int finish_json(const struct round *round, struct json_object *results, i
 
 static int run(struct net_bed *bed, struct net_hello *hello)
 {
-	struct round round = { .bed = bed, .hello = hello };
+	struct net_round round = { .bed = bed, .hello = hello };
 	struct json_object *results = tool_json_array();
 	int ret = tool_fail(ENOMEM, "no memory for %llu messages", (unsigned long long)hello->iters);
 

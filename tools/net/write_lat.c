@@ -2,15 +2,14 @@
 /* gpunetio_verbs_write_lat: a thread of each end's GPU plays ping-pong with the other's. */
 #include <endian.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/json.h"
-#include "common/stats.h"
 #include "net/kernel.h"
 #include "net/say.h"
 #include "net/session.h"
+#include "net/spans.h"
 #include "net/wire.h"
 
 #define LINE "--------------------------------------------------------------------------------------------------------------\n"
@@ -42,9 +41,7 @@ struct lat {
 	struct net_buffer post, seen;
 	struct net_region region;
 	uint64_t rounds;
-	struct bl_net_span *spans;
-	void *spans_gpu;
-	double *samples;
+	struct net_spans spans;
 	struct json_object *results;
 	bool wrong;
 };
@@ -62,7 +59,7 @@ static int launch(struct lat *lat, size_t size)
 		.rounds = lat->rounds,
 		.limit_ns = lat->bed->options->timeout_s * 1000000000ULL,
 		.first = lat->first,
-		.spans = lat->spans_gpu,
+		.spans = lat->spans.gpu,
 		.state = lat->bed->state_gpu,
 	};
 
@@ -72,14 +69,10 @@ static int launch(struct lat *lat, size_t size)
 static void report(struct lat *lat, size_t size)
 {
 	uint64_t nr = lat->hello->iters;
-	const struct bl_net_span *spans = lat->spans + WARM;
-	double us = (double)(spans[nr - 1].end_ns - spans[0].start_ns) / 1000;
 	struct json_object *result = tool_json_object();
 	struct tool_stats stats;
+	double us = net_spans_summarize(&lat->spans, WARM, &stats);
 
-	for (uint64_t i = 0; i < nr; i++)
-		lat->samples[i] = (double)(spans[i].end_ns - spans[i].start_ns) / 1000;
-	tool_stats_fill(lat->samples, nr, &stats);
 	fprintf(lat->bed->options->out, " %-10zu %-12llu %-22.3f %-21.3f %-18.3f %-11.3f %-11.3f\n", size,
 		(unsigned long long)nr, us / (double)nr / 2, us / (double)nr, us, stats.p50, stats.p99);
 	fflush(lat->bed->options->out);
@@ -134,6 +127,8 @@ static int play_size(struct lat *lat, unsigned int index)
 	if (!ret)
 		ret = validate(lat, size, (unsigned char)(index + 1));
 	if (!ret)
+		ret = net_spans_read(lat->bed, &lat->spans);
+	if (!ret)
 		report(lat, size);
 	return ret;
 }
@@ -156,8 +151,6 @@ static int prepare(struct lat *lat)
 	bool blueflame = lat->bed->path.handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_BF;
 	const char *kernel = blueflame ? "bl_write_lat_bf" : "bl_write_lat_db";
 	size_t largest = 0;
-	void *cpu;
-	doca_error_t err;
 	int ret;
 
 	for (unsigned int i = 0; i < lat->hello->nr_sizes; i++)
@@ -167,17 +160,9 @@ static int prepare(struct lat *lat)
 		ret = net_buffer_alloc(lat->bed, DOCA_GPU_MEM_TYPE_GPU, largest, &lat->post);
 	if (!ret)
 		ret = net_buffer_alloc(lat->bed, DOCA_GPU_MEM_TYPE_GPU, largest, &lat->seen);
-	if (ret)
-		return ret;
-	err = doca_gpu_mem_alloc(lat->bed->gpu, lat->rounds * sizeof(*lat->spans), 0, DOCA_GPU_MEM_TYPE_CPU_GPU,
-				 &lat->spans_gpu, &cpu);
-	if (err)
-		return net_doca_fail(err, "memory for times");
-	lat->spans = cpu;
-	lat->samples = calloc(lat->hello->iters, sizeof(*lat->samples));
-	if (!lat->samples)
-		return tool_fail(ENOMEM, "no memory for %llu samples", (unsigned long long)lat->hello->iters);
-	return exchange(lat, largest);
+	if (!ret)
+		ret = net_spans_alloc(lat->bed, lat->rounds, &lat->spans);
+	return ret ? ret : exchange(lat, largest);
 }
 
 static int play_all(struct lat *lat)
@@ -224,9 +209,7 @@ static int run(struct net_bed *bed, struct net_hello *hello)
 	if (ret >= 0 && bed->options->json)
 		ret = finish_json(&lat, ret);
 	json_object_put(lat.results);
-	free(lat.samples);
-	if (lat.spans_gpu)
-		doca_gpu_mem_free(bed->gpu, lat.spans_gpu);
+	net_spans_free(bed, &lat.spans);
 	net_buffer_free(bed, &lat.post);
 	net_buffer_free(bed, &lat.seen);
 	return ret;

@@ -74,15 +74,19 @@ static __device__ inline int forward_one(const struct bl_net_forward &run, uint6
 /* One block, a part of the slots for each thread. */
 extern "C" __global__ void bl_forward(struct bl_net_forward run)
 {
+	unsigned long long done = 0;
+
 	for (uint64_t ticket = threadIdx.x;; ticket += blockDim.x) {
 		int ret = forward_one(run, ticket);
 
 		if (ret) {
 			if (ret != DOCA_GPUNETIO_VERBS_WAIT_STOPPED)
 				bl_net_failed(run.state, ret, threadIdx.x, ticket);
+			/* the word is the CPU's memory, far away: once */
+			atomicAdd((unsigned long long *)(void *)&run.state->done, done);
 			return;
 		}
-		atomicAdd((unsigned long long *)(void *)&run.state->done, 1ULL);
+		done++;
 	}
 }
 

@@ -31,7 +31,7 @@ struct bl_net_span {
  * @error:  0, or the positive errno value of the first thread that failed
  * @thread: that thread
  * @round:  what it was at
- * @done:   operations that were done, of kernels that count
+ * @done:   operations that were done, of kernels that count; at their end
  */
 struct bl_net_state {
 	uint32_t stop;
