@@ -203,6 +203,16 @@ int net_bed_kernel(struct net_bed *bed, const char *ptx, const char *name, CUfun
 	return ret ? ret : tool_cuda(bed->device.cu->cuModuleGetFunction(fn, bed->module, name), name);
 }
 
+int net_bed_check(struct net_bed *bed)
+{
+	struct bl_net_qp_error error = { .sz = sizeof(error) };
+	int ret = bl_net_qp_error(bed->qp->qp_gverbs, &error);
+
+	if (ret)
+		return tool_fail(-ret, "queue pair: %s", strerror(-ret));
+	return error.has_error ? tool_fail(EIO, "queue pair: %s", error.text) : 0;
+}
+
 void net_bed_close(struct net_bed *bed)
 {
 	if (bed->stream)

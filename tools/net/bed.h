@@ -96,6 +96,12 @@ int net_bed_open(const struct net_options *options, unsigned int kind, struct ne
 /* Exchange the ends of the connection with the peer, and connect. */
 int net_bed_connect(struct net_bed *bed);
 
+/*
+ * Ask the NIC whether the queue pair works: 0, or -EIO with tool_why(), the cause. What the NIC wrote before, and what the
+ * caller did, are in order afterwards: the NIC answers under the lock that it moves bytes under.
+ */
+int net_bed_check(struct net_bed *bed);
+
 /* Load the kernels and get one of them. */
 int net_bed_kernel(struct net_bed *bed, const char *ptx, const char *name, CUfunction *fn);
 

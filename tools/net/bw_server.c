@@ -58,10 +58,14 @@ static int serve_size(struct net_bed *bed, const struct net_hello *hello, unsign
 	int ret = net_buffer_fill(bed, buffer, len, 0);
 
 	if (!ret)
+		ret = net_bed_check(bed);
+	if (!ret)
 		ret = net_barrier(bed->sock, limit);
 	/* the client is done, and all its writes have been acknowledged */
 	if (!ret)
 		ret = net_barrier(bed->sock, limit);
+	if (!ret)
+		ret = net_bed_check(bed);
 	if (!ret)
 		ret = validate(bed, buffer, len, net_bw_value(index), verdict);
 	return ret ? ret : net_send(bed->sock, NET_VERDICT, verdict, sizeof(*verdict), limit);
