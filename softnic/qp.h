@@ -52,6 +52,7 @@ struct bl_wr {
  * @head, @launched, @tail: requests
  * @late:    since when the next block is not what it should be; 0: it is not late
  * @watched: count of posted blocks, or NULL
+ * @seen:    doorbell record or register as it was last read
  */
 struct bl_sq {
 	uint8_t *blocks;
@@ -60,6 +61,7 @@ struct bl_sq {
 	uint64_t head, launched, tail;
 	uint64_t late;
 	const uint64_t *watched;
+	uint64_t seen;
 };
 
 /* @pi, @ci: lists posted and completed; @taken: @rwqe is the list at @ci */

@@ -25,12 +25,26 @@ static bool is_wild(const struct bl_snic_qp *qp, uint16_t ahead)
 	return ahead > qp->attr.sq_nr && ahead < HALF;
 }
 
+/*
+ * Whether what was read is news. A word that nobody writes while another one is watched says nothing, and 16 bits that
+ * stay where they are would be an error half a round later, and requests that nobody has posted at its end.
+ */
+static bool is_news(struct bl_snic_qp *qp, uint64_t word)
+{
+	bool news = word != qp->sq.seen;
+
+	qp->sq.seen = word;
+	return news;
+}
+
 /* Acquire, here and below: the blocks are read after the count that covers them. */
 static bool look_at_record(struct bl_snic_qp *qp, uint16_t *wild_p)
 {
 	uint32_t record = be32toh(__atomic_load_n(&qp->attr.dbrec[1], __ATOMIC_ACQUIRE));
 	uint16_t ahead = (uint16_t)(record - (uint32_t)qp->sq.pi);
 
+	if (!is_news(qp, record))
+		return true;
 	*wild_p = (uint16_t)record;
 	advance(qp, ahead);
 	return !is_wild(qp, ahead);
@@ -43,7 +57,7 @@ static bool look_at_register(struct bl_snic_qp *qp, uint16_t *wild_p)
 	uint16_t ahead;
 
 	memcpy(half, &word, sizeof(half));
-	if (be32toh(half[1]) >> 8 != qp->num)
+	if (!is_news(qp, word) || be32toh(half[1]) >> 8 != qp->num)
 		return true;
 	*wild_p = (uint16_t)(be32toh(half[0]) >> 8);
 	ahead = (uint16_t)(*wild_p - (uint16_t)qp->sq.pi);

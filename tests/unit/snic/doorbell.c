@@ -80,6 +80,57 @@ static void a_watched_word_is_a_doorbell(void)
 	world_end(w);
 }
 
+/* @nr requests told of by the watched word alone, one by one: nobody writes the other doorbell. */
+static void post_by_word(struct world *w, uint64_t *count, uint32_t nr)
+{
+	struct world_wqe wqe;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		wqe_begin(&wqe, &w->a, 0, BL_WQE_NOP, 0, 0);
+		wqe_put(&wqe, &w->a);
+		__atomic_store_n(count, w->a.pi, __ATOMIC_RELEASE);
+		check_eq(bl_snic_progress(w->a.nic) > 0, 1);
+		if (world_query(&w->a).sq_pi != w->a.pi)
+			break;
+	}
+	world_run(w);
+	check_eq(world_query(&w->a).mod.state, BL_SNIC_RTS);
+	check_eq(world_query(&w->a).sq_ci, w->a.pi);
+}
+
+static void a_record_that_nobody_writes_is_no_doorbell(void)
+{
+	struct world *w = world_begin(NULL);
+	uint64_t count = 0;
+
+	check_eq(bl_snic_qp_watch(w->a.qp, &count), 0);
+	/* once round the 16 bits of the record, which stays behind by all of it */
+	post_by_word(w, &count, 65536 - 3);
+	/* far enough for what is not posted to be an error, if the old record were taken for a new one */
+	world_wait(w, 1100 * WORLD_MS);
+	post_by_word(w, &count, 70000);
+	/* it counts again as soon as it is written, and when the word is gone */
+	check_eq(bl_snic_qp_watch(w->a.qp, NULL), 0);
+	post_nop(&w->a, WORLD_SIGNAL);
+	world_run(w);
+	check_eq(world_query(&w->a).sq_ci, w->a.pi);
+	world_end(w);
+}
+
+static void a_register_that_nobody_writes_is_no_doorbell(void)
+{
+	struct world *w = world_begin(&(struct world_options){.uar = true});
+	uint64_t count = 0;
+
+	post_nop(&w->a, WORLD_SIGNAL);
+	world_run(w);
+	check_eq(bl_snic_qp_watch(w->a.qp, &count), 0);
+	post_by_word(w, &count, 140000);
+	world_wait(w, 1100 * WORLD_MS);
+	check_eq(world_query(&w->a).mod.state, BL_SNIC_RTS);
+	world_end(w);
+}
+
 static void a_register_is_a_doorbell(void)
 {
 	struct world *w = world_begin(&(struct world_options){.uar = true});
@@ -108,6 +159,8 @@ static const struct tap_test tests[] = {
 	{"a_request_that_never_comes_is_an_error", a_request_that_never_comes_is_an_error},
 	{"a_doorbell_beyond_the_ring_is_an_error", a_doorbell_beyond_the_ring_is_an_error},
 	{"a_watched_word_is_a_doorbell", a_watched_word_is_a_doorbell},
+	{"a_record_that_nobody_writes_is_no_doorbell", a_record_that_nobody_writes_is_no_doorbell},
+	{"a_register_that_nobody_writes_is_no_doorbell", a_register_that_nobody_writes_is_no_doorbell},
 	{"a_register_is_a_doorbell", a_register_is_a_doorbell},
 };
 
