@@ -256,6 +256,7 @@ struct bl_snic_error {
  * @sq_pi:    send blocks taken over from the user
  * @sq_ci:    send blocks completed
  * @rq_pi, @rq_ci: the same for receive WQEs
+ * @send_cqes, @recv_cqes: CQEs written to its completion queues since they were made, of other queue pairs too
  * @next_psn, @acked_psn, @expected_psn: of the requester, the requester and the responder
  */
 struct bl_snic_qp_info {
@@ -263,6 +264,7 @@ struct bl_snic_qp_info {
 	struct bl_snic_qp_mod mod;
 	struct bl_snic_error error;
 	uint64_t sq_pi, sq_ci, rq_pi, rq_ci;
+	uint64_t send_cqes, recv_cqes;
 	uint32_t next_psn, acked_psn, expected_psn;
 };
 

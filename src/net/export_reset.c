@@ -24,8 +24,12 @@ static int read_any(struct bl_gpu_qp *qp, void *dst, uint64_t va, const void *cp
 	return 0;
 }
 
-/* Empty the ring, and have the GPU look for completions where the NIC will write the next one. */
-static int reset_cq(struct bl_gpu_qp *qp, struct doca_gpu_dev_verbs_cq *cq)
+/*
+ * Empty the ring, and have the GPU look for completions where the NIC will write the next one. @written: how many it
+ * has, 0: it does not tell. The ring says that for one turn of its owner bit only, which is enough to find a CQE, but
+ * not for what names one to the NIC: a WAIT, or a consumer index.
+ */
+static int reset_cq(struct bl_gpu_qp *qp, struct doca_gpu_dev_verbs_cq *cq, uint64_t written)
 {
 	size_t len = (size_t)cq->cqe_num * BL_CQE_SIZE;
 	bool on_host = cq->mem_type == DOCA_GPUNETIO_VERBS_MEM_TYPE_HOST;
@@ -43,22 +47,24 @@ static int reset_cq(struct bl_gpu_qp *qp, struct doca_gpu_dev_verbs_cq *cq)
 	if (!ret)
 		ret = bl_gpu_fill_any(qp->gpu, va, cpu, 0xff, len);
 	/* a collapsed one has one entry, which is told apart by its WQE counter */
-	if (!ret && !cq->cq_type)
+	if (!ret && written)
+		cq->cqe_rsvd = written;
+	else if (!ret && !cq->cq_type)
 		cq->cqe_rsvd = bl_cqe_ring_position(ring, cq->cqe_num, cq->cqe_rsvd);
 	free(ring);
 	return ret;
 }
 
-static int reset_cqs(struct bl_gpu_qp *qp)
+static int reset_cqs(struct bl_gpu_qp *qp, const struct bl_nic_qp_info *info)
 {
 	struct doca_gpu_dev_verbs_qp *dev = &qp->begin;
 	int ret;
 
-	ret = reset_cq(qp, &dev->cq_sq);
+	ret = reset_cq(qp, &dev->cq_sq, info->send_cqes);
 	if (ret)
 		return ret;
 	if (dev->cq_rq.cqe_daddr != dev->cq_sq.cqe_daddr)
-		return reset_cq(qp, &dev->cq_rq);
+		return reset_cq(qp, &dev->cq_rq, info->recv_cqes);
 	/* one queue for both, and one look at it */
 	dev->cq_rq.cqe_rsvd = dev->cq_sq.cqe_rsvd;
 	return 0;
@@ -88,27 +94,26 @@ static int reset_records(struct bl_gpu_qp *qp)
 	return 0;
 }
 
-static int check_state(struct bl_gpu_qp *qp)
+static int check_state(struct bl_gpu_qp *qp, struct bl_nic_qp_info *info)
 {
-	struct bl_nic_qp_info info;
 	int ret;
 
 	if (!qp->pub.qp_gpu)
 		return fail(EINVAL, "qp 0x%x: no object on the GPU: doca_gpu_verbs_get_qp_dev() comes first",
 			    qp->begin.sq_num);
-	ret = bl_qp_info(qp->verbs, &info);
-	if (!ret && info.state != DOCA_VERBS_QP_STATE_RST)
+	ret = bl_qp_info(qp->verbs, info);
+	if (!ret && info->state != DOCA_VERBS_QP_STATE_RST)
 		ret = fail(EBADFD, "qp 0x%x is in state %d, not RST: the NIC may use its memory", qp->begin.sq_num,
-			   (int)info.state);
+			   (int)info->state);
 	return ret;
 }
 
 /* Nobody serves meanwhile. */
-static int reset_all(struct bl_gpu_qp *qp)
+static int reset_all(struct bl_gpu_qp *qp, const struct bl_nic_qp_info *info)
 {
 	int ret;
 
-	ret = reset_cqs(qp);
+	ret = reset_cqs(qp, info);
 	if (!ret)
 		ret = reset_rings(qp);
 	if (!ret)
@@ -126,6 +131,7 @@ static int reset_all(struct bl_gpu_qp *qp)
 doca_error_t doca_gpu_verbs_reset_tracking_and_memory(struct doca_gpu_verbs_qp *qp)
 {
 	struct bl_gpu_qp *mine = bl_gpu_qp_of(qp);
+	struct bl_nic_qp_info info;
 	struct bl_object *object;
 	int ret;
 
@@ -133,10 +139,10 @@ doca_error_t doca_gpu_verbs_reset_tracking_and_memory(struct doca_gpu_verbs_qp *
 	if (ret)
 		return bl_net_doca(ret);
 	pthread_mutex_lock(&mine->lock);
-	ret = check_state(mine);
+	ret = check_state(mine, &info);
 	if (!ret) {
 		bl_proxy_hold(mine);
-		ret = reset_all(mine);
+		ret = reset_all(mine, &info);
 		bl_proxy_release(mine);
 	}
 	pthread_mutex_unlock(&mine->lock);

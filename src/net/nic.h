@@ -193,6 +193,7 @@ struct bl_nic_qp_mod {
  * @responder:	 the cause is a request of the peer
  * @text:	 the cause in words, or ""
  * @sq_pi, @sq_ci: blocks taken over from the program, and completed; 0 where the NIC does not tell
+ * @send_cqes, @recv_cqes: CQEs written to its completion queues since they were made; 0 where the NIC does not tell
  */
 struct bl_nic_qp_info {
 	enum doca_verbs_qp_state state;
@@ -206,6 +207,8 @@ struct bl_nic_qp_info {
 	char text[160];
 	uint64_t sq_pi;
 	uint64_t sq_ci;
+	uint64_t send_cqes;
+	uint64_t recv_cqes;
 };
 
 /**

@@ -208,6 +208,8 @@ int bl_soft_qp_query(struct bl_nic *nic, struct bl_nic_qp *qp, struct bl_nic_qp_
 		.responder = snic_info.error.responder,
 		.sq_pi = snic_info.sq_pi,
 		.sq_ci = snic_info.sq_ci,
+		.send_cqes = snic_info.send_cqes,
+		.recv_cqes = snic_info.recv_cqes,
 	};
 	_Static_assert(sizeof(info->text) == sizeof(snic_info.error.text), "the text fits");
 	memcpy(info->text, snic_info.error.text, sizeof(info->text));

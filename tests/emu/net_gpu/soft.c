@@ -218,6 +218,30 @@ static void a_wrong_key_is_an_error_with_its_cause(void)
 	drop();
 }
 
+/* The first request of @b is a WAIT for the first of @a, which comes later. */
+static void b_waits_for_a(struct doca_gpu_verbs_qp_hl *a, struct doca_gpu_verbs_qp_hl *b, const struct ibv_mr *from,
+			  const struct ibv_mr *to)
+{
+	const struct doca_gpu_dev_verbs_cq *cq = &a->qp_gverbs->qp_cpu->cq_sq;
+	const struct doca_gpu_dev_verbs_cq *own = &b->qp_gverbs->qp_cpu->cq_sq;
+	struct wqe wait = { 0 }, wqe;
+	unsigned char cqe[64];
+
+	wait.words[0] = htobe32(DOCA_GPUNETIO_IB_MLX5_OPCODE_WAIT);
+	wait.words[1] = htobe32(b->qp_gverbs->qp_cpu->sq_num << 8 | 2);
+	wait.words[2] = htobe32(DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE);
+	wait.words[6] = htobe32((uint32_t)cq->cqe_rsvd);
+	wait.words[7] = htobe32(cq->cq_num);
+	post(b, 0, &wait);
+	/* time to go wrong in */
+	usleep(50000);
+	check_eq(bl_gpu_read(gpu, cqe, (uintptr_t)own->cqe_daddr + (own->cqe_rsvd & own->cqe_mask) * 64, 64), 0);
+	check_eq(cqe[63], 0xff);
+	wqe = write_wqe(a, 0, (uintptr_t)from->addr, from->lkey, (uintptr_t)to->addr, to->rkey, 64);
+	post(a, 0, &wqe);
+	check_eq(completion(own, 0, cqe), DOCA_GPUNETIO_IB_MLX5_CQE_REQ);
+}
+
 /* Requests are not one per completion before the reset: the place of the next one is found all the same. */
 static void after_a_reset_it_works_again(void)
 {
@@ -238,7 +262,8 @@ static void after_a_reset_it_works_again(void)
 	check_eq(doca_verbs_qp_attr_set_next_state(attr, DOCA_VERBS_QP_STATE_RST), DOCA_SUCCESS);
 	for (int round = 0; round < 3; round++) {
 		connect_both(a, b, 0);
-		for (uint64_t i = 0; i < 21; i++) {
+		/* 30 completions, nearly twice round their ring */
+		for (uint64_t i = 0; i < 45; i++) {
 			struct wqe wqe = write_wqe(a, i, (uintptr_t)host, from->lkey, (uintptr_t)target, to->rkey, 64);
 
 			memset(host, (int)i + 1 + round, sizeof(host));
@@ -257,7 +282,11 @@ static void after_a_reset_it_works_again(void)
 		check_eq(doca_gpu_verbs_get_qp_dev(b->qp_gverbs, &dev), DOCA_SUCCESS);
 		check_eq(doca_gpu_verbs_reset_tracking_and_memory(a->qp_gverbs), DOCA_SUCCESS);
 		check_eq(doca_gpu_verbs_reset_tracking_and_memory(b->qp_gverbs), DOCA_SUCCESS);
+		/* also what a WAIT takes for the number of the first */
+		check_eq(a->qp_gverbs->qp_cpu->cq_sq.cqe_rsvd, 30 * (round + 1));
 	}
+	connect_both(a, b, 0);
+	b_waits_for_a(a, b, from, to);
 	check_eq(doca_verbs_qp_attr_destroy(attr), DOCA_SUCCESS);
 	check_eq(bl_net_dereg_mr(from), 0);
 	check_eq(bl_net_dereg_mr(to), 0);
