@@ -42,6 +42,17 @@ static int check_sizes(uint32_t sq_nr, uint32_t rq_nr, uint32_t rq_bytes)
 	return 0;
 }
 
+/*
+ * Kernels take a queue in GPU memory for one that hardware reads after each store to its doorbell: they order for less,
+ * and let a register go back to an older count. A NIC that is a CPU looks when it likes, wherever the queue is.
+ */
+static uint32_t memory_of_queues(const struct bl_gpu_qp *qp)
+{
+	if (qp->sq_on_host)
+		return DOCA_GPUNETIO_VERBS_MEM_TYPE_HOST;
+	return qp->verbs->context->caps.cpu ? DOCA_GPUNETIO_VERBS_MEM_TYPE_AUTO : DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU;
+}
+
 int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr)
 {
 	struct doca_gpu_dev_verbs_qp *dev = &qp->begin;
@@ -75,7 +86,7 @@ int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr
 		dev->rq_wqe_shift = (uint32_t)__builtin_ctz(rq_bytes);
 	}
 	qp->sq_on_host = !bl_gpu_is_device(qp->gpu, first);
-	dev->mem_type = qp->sq_on_host ? DOCA_GPUNETIO_VERBS_MEM_TYPE_HOST : DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU;
+	dev->mem_type = memory_of_queues(qp);
 	return 0;
 }
 

@@ -84,7 +84,7 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
  * @cq_sq:	    completions of the send queue
  * @cq_rq:	    completions of the receive queue
  * @nic_handler:    enum doca_gpu_dev_verbs_nic_handler, never AUTO
- * @mem_type:	    enum doca_gpu_dev_verbs_mem_type
+ * @mem_type:	    enum doca_gpu_dev_verbs_mem_type; AUTO: memory of a GPU that a CPU polls
  */
 struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verbs_qp {
 	uint64_t sq_rsvd_index;

@@ -343,6 +343,49 @@ static void memory_that_the_gpu_does_not_reach_is_named(void)
 	bed_drop();
 }
 
+/* Queues in GPU memory beside the parts of another queue pair. */
+static uint32_t mem_type_of_gpu_queues(const char *nic)
+{
+	struct doca_verbs_qp_init_attr *init;
+	struct doca_gpu_verbs_qp *exported;
+	struct doca_gpu_verbs_qp_hl *qp;
+	struct doca_verbs_umem *umem;
+	struct doca_verbs_qp *verbs;
+	uint32_t mem_type;
+	void *ring;
+
+	bed_make(nic);
+	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
+	check_eq(doca_gpu_mem_alloc(bed.gpu, 65536, 0, DOCA_GPU_MEM_TYPE_GPU, &ring, NULL), DOCA_SUCCESS);
+	check_eq(doca_verbs_umem_create(bed.context, ring, 65536, IBV_ACCESS_LOCAL_WRITE, -1, 0, &umem), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_create(&init), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_set_pd(init, bed.pd), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_set_sq_wr(init, 16), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_set_send_max_sges(init, 1), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_set_send_cq(init, qp->cq_sq), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_set_external_umem(init, umem, 0), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_set_external_dbr_umem(init, qp->qp_umem_dbr, 0), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_create(bed.context, init, &verbs), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_init_attr_destroy(init), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_export_qp(bed.gpu, verbs, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, ring, qp->cq_sq, 0,
+					  &exported), DOCA_SUCCESS);
+	check(exported->qp_cpu->sq_wqe_daddr == ring);
+	mem_type = exported->qp_cpu->mem_type;
+	check_eq(doca_gpu_verbs_unexport_qp(bed.gpu, exported), DOCA_SUCCESS);
+	check_eq(doca_verbs_qp_destroy(verbs), DOCA_SUCCESS);
+	check_eq(doca_verbs_umem_destroy(umem), DOCA_SUCCESS);
+	check_eq(doca_gpu_mem_free(bed.gpu, ring), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
+	bed_drop();
+	return mem_type;
+}
+
+static void a_nic_that_is_a_cpu_is_told_in_order_about_queues_in_gpu_memory(void)
+{
+	check(mem_type_of_gpu_queues("cpu0") != DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU);
+	check_eq(mem_type_of_gpu_queues("dma0"), DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU);
+}
+
 static void an_exported_queue_pair_is_in_use_and_unexported_once(void)
 {
 	struct doca_gpu_verbs_qp *exported;
@@ -376,6 +419,7 @@ static const struct tap_test tests[] = {
 	T(what_does_not_go_together_is_refused),
 	T(an_explicit_gpu_handler_that_cannot_be_is_an_error),
 	T(memory_that_the_gpu_does_not_reach_is_named),
+	T(a_nic_that_is_a_cpu_is_told_in_order_about_queues_in_gpu_memory),
 	T(an_exported_queue_pair_is_in_use_and_unexported_once),
 };
 
