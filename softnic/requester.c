@@ -88,6 +88,9 @@ static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
 		return false;
 	if (payload) {
 		req->dropping = false;
+		/* not blocked any more; on a reliable connection the timer waits for an answer */
+		if (!bl_qp_is_rc(qp))
+			req->timer = 0;
 		if (bl_segs_gather(qp, wr, off, payload, len))
 			return false;
 		if (last)

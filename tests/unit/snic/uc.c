@@ -171,6 +171,25 @@ static void a_path_that_stays_full_loses(void)
 	world_end(w);
 }
 
+/* A receiver that is behind all the time, but never for long: each time counts by itself. */
+static void a_path_that_is_full_now_and_then_does_not_lose(void)
+{
+	struct world *w = world_begin(&uc);
+
+	for (uint16_t i = 0; i < 8; i++) {
+		post_recv(&w->b, 0, 100);
+		world_room = 0;
+		post_send(&w->a, 0, 100);
+		world_wait(w, 100 * WORLD_MS);
+		world_expect_none(&w->a.send);
+		world_room = 100;
+		world_run(w);
+		world_expect(&w->a.send, BL_CQE_REQ, 0, i);
+		world_expect(&w->b.recv, BL_CQE_RESP_SEND, 0, i);
+	}
+	world_end(w);
+}
+
 static void sequence_numbers_wrap(void)
 {
 	struct world *w = world_begin(&(struct world_options){.uc = true, .sq_psn = 0xfffffe});
@@ -192,6 +211,7 @@ static const struct tap_test tests[] = {
 	{"own_errors_are_not_silent", own_errors_are_not},
 	{"an_unreliable_connection_cannot_read", an_unreliable_connection_cannot_read},
 	{"a_path_that_stays_full_loses", a_path_that_stays_full_loses},
+	{"a_path_that_is_full_now_and_then_does_not_lose", a_path_that_is_full_now_and_then_does_not_lose},
 	{"uc_sequence_numbers_wrap", sequence_numbers_wrap},
 };
 
