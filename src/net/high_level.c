@@ -168,7 +168,13 @@ doca_error_t doca_gpu_verbs_destroy_qp_hl(struct doca_gpu_verbs_qp_hl *qp)
 	return err;
 }
 
-/* The companion has the doorbell page of the main one, and outlives it no more than the page does. */
+/* A register without record is rung by two queue pairs, or polled by a CPU, which sees the last doorbell only. */
+static bool may_share_page(const struct bl_hl_want *want)
+{
+	return !want->cpu || want->mode != DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_HW;
+}
+
+/* The companion has the doorbell page of the main one where it can, and outlives it no more than the page does. */
 static doca_error_t make_group(struct bl_hl_want *want, struct bl_group_hl *group)
 {
 	doca_error_t err;
@@ -178,7 +184,7 @@ static doca_error_t make_group(struct bl_hl_want *want, struct bl_group_hl *grou
 	err = bl_hl_make(want, &group->main);
 	if (err)
 		return err;
-	want->uar = group->main.uar;
+	want->uar = may_share_page(want) ? group->main.uar : NULL;
 	want->core_direct = true;
 	err = bl_hl_make(want, &group->companion);
 	if (err)

@@ -295,6 +295,22 @@ static void after_a_reset_it_works_again(void)
 	drop();
 }
 
+/* A register without record is one word that this NIC polls: two queue pairs cannot ring it. */
+static void both_of_a_group_without_records_ring(void)
+{
+	struct doca_gpu_verbs_qp_init_attr_hl attr = { .sq_nwqe = 16 };
+	struct doca_gpu_verbs_qp_group_hl *group = NULL;
+
+	make();
+	attr.gpu_dev = gpu;
+	attr.ibpd = pd;
+	attr.send_dbr_mode_ext = DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_HW;
+	check_eq(doca_gpu_verbs_create_qp_group_hl(&attr, &group), DOCA_SUCCESS);
+	check(group->qp_main.qp_gverbs->sq_db != group->qp_companion.qp_gverbs->sq_db);
+	check_eq(doca_gpu_verbs_destroy_qp_group_hl(group), DOCA_SUCCESS);
+	drop();
+}
+
 /* Unreliable, with receive queues: what a forwarding loop needs. */
 static void an_unreliable_connection_sends_into_a_receive_queue(void)
 {
@@ -432,6 +448,7 @@ static const struct tap_test tests[] = {
 	T(the_proxys_word_does_without_a_thread),
 	T(a_wrong_key_is_an_error_with_its_cause),
 	T(after_a_reset_it_works_again),
+	T(both_of_a_group_without_records_ring),
 	T(an_unreliable_connection_sends_into_a_receive_queue),
 	T(completions_are_counted_by_the_library_for_the_gpu),
 	T(a_peer_that_is_not_there_is_an_error),
