@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A queue pair that went back to RST: queues, records and the GPU's object begin anew. Completion queues go on. */
 #define log_fmt(fmt) "reset: " fmt
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "net/export.h"
 #include "net/log.h"
 #include "net/proxy.h"
+
+#define CI_MASK 0xffffffU
 
 /* What a CPU sees of memory that the GPU has at @va, if it is host memory; GPU memory is CUDA's to fill: NULL. */
 static void *host_view(struct bl_gpu_qp *qp, uint64_t va, bool on_host)
@@ -21,6 +24,22 @@ static int read_any(struct bl_gpu_qp *qp, void *dst, uint64_t va, const void *cp
 	if (!cpu)
 		return bl_gpu_read(qp->gpu, dst, va, len);
 	memcpy(dst, cpu, len);
+	return 0;
+}
+
+/* What was in the ring is consumed: a NIC that looks at the record finds all of it free. */
+static int reset_ci(struct bl_gpu_qp *qp, const struct doca_gpu_dev_verbs_cq *cq)
+{
+	uint32_t ci = htobe32((uint32_t)cq->cqe_rsvd & CI_MASK);
+	uint64_t va = (uintptr_t)cq->dbrec;
+	uint32_t *cpu;
+
+	if (!va)
+		return 0;
+	cpu = bl_gpu_block_cpu(qp->gpu, va);
+	if (!cpu)
+		return bl_gpu_write(qp->gpu, va, &ci, sizeof(ci));
+	__atomic_store_n(cpu, ci, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -52,7 +71,7 @@ static int reset_cq(struct bl_gpu_qp *qp, struct doca_gpu_dev_verbs_cq *cq, uint
 	else if (!ret && !cq->cq_type)
 		cq->cqe_rsvd = bl_cqe_ring_position(ring, cq->cqe_num, cq->cqe_rsvd);
 	free(ring);
-	return ret;
+	return ret ? ret : reset_ci(qp, cq);
 }
 
 static int reset_cqs(struct bl_gpu_qp *qp, const struct bl_nic_qp_info *info)

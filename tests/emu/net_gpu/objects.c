@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Exported queue pairs later on: arrays of objects, resets, errors, ends of waits. */
+#include <endian.h>
 #include <stdint.h>
 
 #include "bed.h"
@@ -55,6 +56,7 @@ static void a_reset_begins_anew_but_for_the_completion_queue(void)
 	struct doca_gpu_verbs_qp_hl *qp;
 	uint64_t position = 0;
 	unsigned char bytes[16 * 64];
+	uint32_t record;
 
 	bed_make("dma0");
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
@@ -76,6 +78,9 @@ static void a_reset_begins_anew_but_for_the_completion_queue(void)
 		bed_read(&dev, gpu, sizeof(dev));
 		check_eq(dev.sq_rsvd_index | dev.sq_ready_index | dev.sq_wqe_pi | dev.cq_sq.cqe_ci | dev.cq_sq.error, 0);
 		check_eq(dev.cq_sq.cqe_rsvd % 32, position % 32);
+		/* what was in the ring is done with */
+		bed_read(&record, qp->cq_sq_umem_dbr_gpu_ptr, sizeof(record));
+		check_eq(be32toh(record), dev.cq_sq.cqe_rsvd);
 		check_eq(*qp->qp_gverbs->sq_dbrec, 0);
 		check_eq(*qp->qp_gverbs->cpu_db, 0);
 		check_eq(qp->qp_gverbs->sq_wqe_pi_last, 0);
