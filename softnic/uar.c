@@ -5,18 +5,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/log.h"
 
 #define NUMBER_BITS 24
 
-/* A page of its own: it may be registered with a driver, and nothing else of this process may lie beside it. */
+/*
+ * A page of its own, as large as pages are here: it may be registered with a driver, and nothing else of this process
+ * may lie beside it.
+ */
 static void *page_new(void)
 {
-	void *page = aligned_alloc(BL_SNIC_UAR_SIZE, BL_SNIC_UAR_SIZE);
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *page;
 
+	if (size < BL_SNIC_UAR_SIZE)
+		size = BL_SNIC_UAR_SIZE;
+	page = aligned_alloc(size, size);
 	if (page)
-		memset(page, 0, BL_SNIC_UAR_SIZE);
+		memset(page, 0, size);
 	return page;
 }
 
