@@ -58,8 +58,8 @@ BL_DEVICE int bl_dev_cq_collapsed(struct doca_gpu_dev_verbs_cq *cq, uint64_t ind
 		return EBUSY;
 	if (bl_dev_cqe_is_error(end.opcode)) {
 		bl_dev_cq_fail(cq, 0, end.counter);
-		/* what comes before the one that failed has not */
-		return ahead > 0 ? 0 : DOCA_GPUNETIO_VERBS_WAIT_ERROR;
+		/* what comes before the one that failed has not; where that was written over, nobody knows */
+		return ahead > 0 && !bl_dev_cqe_is_flush(cq, 0) ? 0 : DOCA_GPUNETIO_VERBS_WAIT_ERROR;
 	}
 	if (ahead < 0)
 		return EBUSY;

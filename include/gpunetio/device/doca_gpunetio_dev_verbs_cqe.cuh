@@ -48,15 +48,26 @@ BL_DEVICE bool bl_dev_cqe_is_error(uint8_t opcode)
 	return opcode > DOCA_GPUNETIO_IB_MLX5_CQE_RESP_SEND_INV && opcode != DOCA_GPUNETIO_IB_MLX5_CQE_NO_PACKET;
 }
 
+/* First word of the error in a CQE whose last word was seen: vendor syndrome, and the syndrome in its highest byte. */
+BL_DEVICE uint32_t bl_dev_cqe_error(struct doca_gpu_dev_verbs_cq *cq, uint64_t slot)
+{
+	/* the last word of the CQE before its other ones */
+	bl_op_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
+	return bl_dev_cqe_word(cq->cqe_daddr + slot * DOCA_GPUNETIO_IB_MLX5_CQE_SIZE, 52);
+}
+
+/* Whether an error CQE says no more than that some request before it has failed: which, or how many, it does not. */
+BL_DEVICE bool bl_dev_cqe_is_flush(struct doca_gpu_dev_verbs_cq *cq, uint64_t slot)
+{
+	return bl_dev_cqe_error(cq, slot) >> 24 == BL_DEV_SYNDROME_FLUSH;
+}
+
 /* Keeps the first cause of a failure. What was only flushed is a consequence of it. */
 BL_DEVICE void bl_dev_cq_fail(struct doca_gpu_dev_verbs_cq *cq, uint64_t slot, uint16_t counter)
 {
 	constexpr auto sys = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS;
-	uint32_t word;
+	uint32_t word = bl_dev_cqe_error(cq, slot);
 
-	/* the last word of the CQE before its other ones */
-	bl_op_fence_acquire<sys>();
-	word = bl_dev_cqe_word(cq->cqe_daddr + slot * DOCA_GPUNETIO_IB_MLX5_CQE_SIZE, 52);
 	if (word >> 24 == BL_DEV_SYNDROME_FLUSH)
 		return;
 	if (bl_op_cas<sys>(&cq->error_wqe, 0U, DOCA_GPUNETIO_VERBS_ERROR_SET | counter))

@@ -73,7 +73,9 @@ BL_DEVICE int bl_dev_sq_look(struct doca_gpu_dev_verbs_qp *qp, uint64_t wqe, boo
 	else if (ret == EBUSY)
 		return bl_dev_sq_look_next<RS>(cq, wqe, known, walk);
 	else if ((int16_t)(counter - (uint16_t)wqe) > 0)
-		return 0;
+		/* before one that failed; before one that was flushed, it may be the one that failed */
+		return bl_dev_cqe_is_flush(cq, (wqe + cq->cqe_rsvd) & cq->cqe_mask) ?
+			       bl_dev_sq_look_next<RS>(cq, wqe, known, true) : 0;
 	return ret;
 }
 

@@ -217,6 +217,43 @@ static void a_later_completion_frees_what_made_none(void)
 	}
 }
 
+/* WQE 1 fails, the first that makes a CQE; the number of that of the next one, which is only flushed, is 1 as well. */
+static void what_follows_a_failure_does_not_make_it_good(void)
+{
+	queue_init(&q, 8, SM_DB, 0);
+	queue_complete(&q, 0, 1, REQ_ERR, 0x13, 0x88);
+	queue_complete(&q, 0, 2, REQ_ERR, FLUSHED, 0xf9);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 0), 0);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 1), FAILED);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 2), FAILED);
+	check_eq(doca_gpu_dev_verbs_wait_until_slot_available(&q.qp, 8 + 1), FAILED);
+	check_eq(q.qp.cq_sq.error, error_word(0x13, 0x88));
+	/* behind one that went well: 1 and 3 make CQEs, and 4, by which 2 is not known to be bad */
+	queue_init(&q, 8, SM_DB, 0);
+	queue_complete(&q, 0, 1, OK_REQ, 0, 0);
+	queue_complete(&q, 0, 3, REQ_ERR, 0x13, 0x88);
+	queue_complete(&q, 0, 4, REQ_ERR, FLUSHED, 0xf9);
+	queue_complete(&q, 0, 5, REQ_ERR, FLUSHED, 0xf9);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 3), FAILED);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 2), 0);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 4), FAILED);
+}
+
+/* The cause was written over: all that is known is that something before has failed. */
+static void a_collapsed_queue_does_not_make_a_failure_good(void)
+{
+	queue_init(&q, 16, PROXY, 0);
+	q.qp.cq_sq.cq_type = DOCA_GPUNETIO_VERBS_CQ_64B_COLLAPSED;
+	queue_collapse(&q, 9, OK_REQ, 0, 0);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 8), 0);
+	queue_collapse(&q, 14, REQ_ERR, FLUSHED, 0xf9);
+	check_eq(doca_gpu_dev_verbs_poll_cq_collapsed_at(&q.qp, 9), 0);
+	check_eq(doca_gpu_dev_verbs_poll_cq_collapsed_at(&q.qp, 11), FAILED);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 13), FAILED);
+	check_eq(doca_gpu_dev_verbs_wait_until_slot_available(&q.qp, 16 + 12), FAILED);
+	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 15), FAILED);
+}
+
 static void single_completions_then_none_for_a_while(void)
 {
 	queue_init(&q, 16, SM_DB, 0);
@@ -336,6 +373,8 @@ static const struct tap_test tests[] = {
 	{"waits end with either stop flag", waits_end_with_either_stop_flag},
 	{"a ticket of nothing says why", a_ticket_of_nothing_says_why},
 	{"a later completion frees what made none", a_later_completion_frees_what_made_none},
+	{"what follows a failure does not make it good", what_follows_a_failure_does_not_make_it_good},
+	{"a collapsed queue does not make a failure good", a_collapsed_queue_does_not_make_a_failure_good},
 	{"single completions, then none for a while", single_completions_then_none_for_a_while},
 	{"a collapsed queue says how far it is", a_collapsed_queue_says_how_far_it_is},
 	{"the kind need not be set to poll a collapsed queue", the_kind_need_not_be_set_to_poll_collapsed},
