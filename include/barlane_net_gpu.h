@@ -24,7 +24,7 @@ extern "C" {
  * @syndrome:	 of the error completion; 0: the NIC tells none
  * @vendor:	 vendor's syndrome
  * @opcode:	 of the request that failed
- * @wqe_counter: its index, 16 bits
+ * @wqe_counter: its index, 16 bits; where it is not the fault of one, that of the first that is not done
  * @responder:	 1: a request of the peer failed
  * @qpn:	 number of the queue pair
  * @dest_qpn:	 number of its peer; 0: not known

@@ -104,6 +104,7 @@ static void note(struct bl_snic_qp *qp, uint64_t wr, const struct bl_cause *caus
 		.vendor = cause->vendor,
 		.responder = cause->responder,
 		.dest_qpn = qp->mod.dest_qpn,
+		.wqe_counter = (uint16_t)qp->sq.ci,
 	};
 	if (wr != UINT64_MAX) {
 		error->opcode = bl_qp_wr(qp, wr)->wqe.opcode;

@@ -234,7 +234,7 @@ int bl_snic_qp_modify(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod);
  * @syndrome:	 of the error CQE (0x01 local length ... 0x16 RNR retries), 0: none; moved to ERR by its user: 0x05
  * @vendor:	 vendor syndrome
  * @opcode:	 of the send WQE
- * @wqe_counter: its index
+ * @wqe_counter: its index; where it is not the fault of one, that of the first that is not done
  * @responder:	 the cause is a request of the peer
  * @text:	 one line: what failed, on which address and key, and whose it was
  */

@@ -190,6 +190,7 @@ struct bl_nic_qp_mod {
  * struct bl_nic_qp_info - a queue pair as the NIC has it
  * @state:	 now
  * @syndrome, @vendor, @hw, @hw_type, @opcode, @wqe_counter: first cause of ERR where the NIC tells, else 0
+ *		 (@wqe_counter where no request is the cause: the first that is not done)
  * @responder:	 the cause is a request of the peer
  * @text:	 the cause in words, or ""
  * @sq_pi, @sq_ci: blocks taken over from the program, and completed; 0 where the NIC does not tell

@@ -423,6 +423,52 @@ static void completions_are_counted_by_the_library_for_the_gpu(void)
 	drop();
 }
 
+/* The end of a queue pair need not be the fault of a request: those that were done are, and no others. */
+static void what_is_flushed_is_not_counted_as_done(void)
+{
+	struct doca_gpu_verbs_qp_hl *a, *b;
+	struct doca_gpu_dev_verbs_qp *dev, now;
+	struct doca_verbs_qp_attr *attr;
+	unsigned char host[64];
+	struct ibv_mr *mr;
+	struct wqe wqe;
+
+	make();
+	folded = 1;
+	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
+	folded = 0;
+	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	check_eq(doca_gpu_verbs_get_qp_dev(a->qp_gverbs, &dev), DOCA_SUCCESS);
+	connect_both(a, b, 0);
+	mr = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
+	check(mr);
+	for (uint64_t i = 0; i < 6; i++) {
+		wqe = write_wqe(a, i, (uintptr_t)host, mr->lkey, (uintptr_t)host + 32, mr->rkey, 32);
+		if (i == 5) {
+			check_eq(doca_verbs_qp_attr_create(&attr), DOCA_SUCCESS);
+			check_eq(doca_verbs_qp_attr_set_next_state(attr, DOCA_VERBS_QP_STATE_ERR), DOCA_SUCCESS);
+			check_eq(doca_verbs_qp_modify(a->qp, attr, DOCA_VERBS_QP_ATTR_NEXT_STATE), DOCA_SUCCESS);
+			check_eq(doca_verbs_qp_attr_destroy(attr), DOCA_SUCCESS);
+		}
+		post(a, i, &wqe);
+		if (i < 5)
+			check(count_becomes(dev, i + 1));
+	}
+	for (int i = 0; i < 20000; i++) {
+		check_eq(bl_gpu_read(gpu, &now, (uintptr_t)dev, sizeof(now)), 0);
+		if (now.cq_sq.error)
+			break;
+		usleep(500);
+	}
+	check_eq(now.cq_sq.error & 0xff, 0x05);
+	check_eq(now.cq_sq.error_wqe, 5);
+	check_eq(now.cq_sq.cqe_ci, 5);
+	check_eq(bl_net_dereg_mr(mr), 0);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
+	drop();
+}
+
 static void a_peer_that_is_not_there_is_an_error(void)
 {
 	struct doca_gpu_verbs_qp_hl *a;
@@ -451,6 +497,7 @@ static const struct tap_test tests[] = {
 	T(both_of_a_group_without_records_ring),
 	T(an_unreliable_connection_sends_into_a_receive_queue),
 	T(completions_are_counted_by_the_library_for_the_gpu),
+	T(what_is_flushed_is_not_counted_as_done),
 	T(a_peer_that_is_not_there_is_an_error),
 };
 
