@@ -65,11 +65,19 @@ static bool look_at_register(struct bl_snic_qp *qp, uint16_t *wild_p)
 	return !is_wild(qp, ahead);
 }
 
+/* 64 bits are never an old value that looks like a new one: what is too far ahead is wrong. */
 static void look_at_watched(struct bl_snic_qp *qp)
 {
+	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_LOCAL_OPERATION};
 	uint64_t count = __atomic_load_n(qp->sq.watched, __ATOMIC_ACQUIRE);
 
-	if (count > qp->sq.pi)
+	if (count <= qp->sq.pi)
+		return;
+	if (count - qp->sq.pi > qp->attr.sq_nr && qp->state == BL_SNIC_RTS)
+		bl_qp_fail(qp, UINT64_MAX, &cause,
+			   "the watched word says %llu where %llu is posted: more than the ring's %u blocks",
+			   (unsigned long long)count, (unsigned long long)qp->sq.pi, qp->attr.sq_nr);
+	else
 		advance(qp, count - qp->sq.pi);
 }
 

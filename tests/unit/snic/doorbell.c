@@ -53,6 +53,18 @@ static void a_doorbell_beyond_the_ring_is_an_error(void)
 	world_end(w);
 }
 
+static void a_watched_word_beyond_the_ring_is_an_error(void)
+{
+	struct world *w = world_begin(NULL);
+	uint64_t count = 65;
+
+	check_eq(bl_snic_qp_watch(w->a.qp, &count), 0);
+	world_run(w);
+	check_eq(world_query(&w->a).mod.state, BL_SNIC_ERR);
+	check_has(world_query(&w->a).error.text, "word says 65");
+	world_end(w);
+}
+
 static void a_watched_word_is_a_doorbell(void)
 {
 	struct world *w = world_begin(NULL);
@@ -158,6 +170,7 @@ static const struct tap_test tests[] = {
 	 a_request_that_comes_after_its_doorbell_is_waited_for},
 	{"a_request_that_never_comes_is_an_error", a_request_that_never_comes_is_an_error},
 	{"a_doorbell_beyond_the_ring_is_an_error", a_doorbell_beyond_the_ring_is_an_error},
+	{"a_watched_word_beyond_the_ring_is_an_error", a_watched_word_beyond_the_ring_is_an_error},
 	{"a_watched_word_is_a_doorbell", a_watched_word_is_a_doorbell},
 	{"a_record_that_nobody_writes_is_no_doorbell", a_record_that_nobody_writes_is_no_doorbell},
 	{"a_register_that_nobody_writes_is_no_doorbell", a_register_that_nobody_writes_is_no_doorbell},
