@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy/fence.h"
 #include "net/cqe.h"
 #include "net/export.h"
 #include "net/log.h"
@@ -142,6 +143,8 @@ static int reset_all(struct bl_gpu_qp *qp, const struct bl_nic_qp_info *info)
 	__atomic_store_n(&qp->control->word, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&qp->folded, 0, __ATOMIC_RELAXED);
 	atomic_store(&qp->fold_failed, false);
+	/* records and rings may be write-combining memory: out with what was written, before the queue pair leaves RST */
+	bl_fence_wc_store();
 	ret = bl_export_write_dev(qp);
 	__atomic_store_n(&qp->pub.sq_wqe_pi_last, 0, __ATOMIC_RELAXED);
 	return ret;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "barlane_net_gpu.h"
+#include "copy/fence.h"
 #include "net/export.h"
 #include "net/log.h"
 
@@ -88,8 +89,9 @@ static void tell_error(struct bl_gpu_qp *qp, struct doca_gpu_dev_verbs_cq *to, c
 {
 	uint32_t word = DOCA_GPUNETIO_VERBS_ERROR_SET | (uint32_t)cause->vendor << 8 | cause->syndrome;
 
-	/* the index before the word that says that there is an error */
+	/* count and index before the word that says that there is an error; the object may be write-combining memory */
 	__atomic_store_n(&to->error_wqe, (uint32_t)cause->index & 0xffff, __ATOMIC_RELAXED);
+	bl_fence_wc_store();
 	__atomic_store_n(&to->error, word, __ATOMIC_RELEASE);
 	log_warn("qp 0x%x: request %" PRIu64 " failed: %s (syndrome 0x%02x, vendor 0x%02x)", qp->begin.sq_num,
 		 cause->index, bl_net_syndrome_text(cause->syndrome), cause->syndrome, cause->vendor);
@@ -121,5 +123,7 @@ bool bl_fold_serve(struct bl_gpu_qp *qp)
 		qp->fold_failed = true;
 		tell_error(qp, to, &cause);
 	}
+	/* out with it: a kernel waits, and a write-combining buffer may keep it for as long as nothing else comes */
+	bl_fence_wc_store();
 	return true;
 }
