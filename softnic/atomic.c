@@ -82,6 +82,7 @@ int bl_atomic_do(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t of
 	word = (char *)mem->addr + off;
 	if (nic->dirty)
 		bl_snic_mem_settle(nic);
+	nic->placed = true;
 	*old_p = packet->operand_len == 8 ? do_8((uint64_t *)word, packet) : do_4((uint32_t *)word, packet);
 	if (mem->flush)
 		nic->dirty = mem;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "copy/fence.h"
+
 bool bl_snic_mem_is_valid(const struct bl_snic_mem *mem)
 {
 	return mem->read ? mem->write != NULL : !mem->write && mem->addr;
@@ -62,8 +64,6 @@ static void place(char *dst, const char *src, size_t len)
 
 int bl_snic_mem_write(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const void *src, size_t len)
 {
-	int ret = 0;
-
 	if (!len)
 		return 0;
 	/* a word here may be what somebody waits for before he looks there */
@@ -71,11 +71,16 @@ int bl_snic_mem_write(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64
 		bl_snic_mem_settle(nic);
 	if (mem->flush)
 		nic->dirty = mem;
-	if (mem->write)
-		ret = mem->write(mem->priv, off, src, len);
-	else
+	if (!mem->write) {
+		nic->placed = true;
 		place((char *)mem->addr + off, src, len);
-	return ret;
+		return 0;
+	}
+	/* stores to ordinary memory before those by which a GPU, which sees both, may learn of them */
+	if (nic->placed)
+		bl_fence_full();
+	nic->placed = false;
+	return mem->write(mem->priv, off, src, len);
 }
 
 void bl_snic_mem_settle(struct bl_snic *nic)

@@ -36,6 +36,7 @@
  * @first_qp:	 list in order of creation
  * @next_*:	 where the search for a free number begins
  * @dirty:	 memory that was written and not flushed since, or NULL
+ * @placed:	 ordinary memory was written since a fence
  */
 struct bl_snic {
 	struct bl_snic_attr attr;
@@ -58,6 +59,7 @@ struct bl_snic {
 	struct bl_snic_qp *first_qp;
 	uint32_t next_pd, next_mr, next_cq, next_uar, next_qp;
 	const struct bl_snic_mem *dirty;
+	bool placed;
 	uint64_t counters[BL_SNIC_NR_COUNTERS];
 };
 
