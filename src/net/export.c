@@ -92,6 +92,8 @@ static void end_service(struct bl_gpu_qp *qp)
 static void undo(struct bl_gpu_qp *qp)
 {
 	end_service(qp);
+	if (qp->array)
+		atomic_fetch_sub(&qp->array->members, 1);
 	bl_gpu_uar_put(qp->uar);
 	bl_gpu_free(qp->gpu, qp->dev_block);
 	bl_gpu_free(qp->gpu, qp->control_block);

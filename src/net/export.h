@@ -34,12 +34,14 @@ struct bl_control {
  * @gpu:    the GPU, used
  * @block:  the array
  * @nr:	    entries, holes included
+ * @members: queue pairs that have their objects here and nowhere else
  */
 struct bl_qp_array {
 	struct bl_object object;
 	struct doca_gpu *gpu;
 	struct bl_gpu_block *block;
 	unsigned int nr;
+	_Atomic(unsigned int) members;
 };
 
 /**

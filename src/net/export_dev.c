@@ -225,6 +225,8 @@ static int export_array(struct doca_gpu *gpu, struct doca_gpu_verbs_qp **qps, un
 		if (!qp)
 			continue;
 		pthread_mutex_lock(&qp->lock);
+		if (!qp->array)
+			atomic_fetch_add(&array->members, 1);
 		qp->array = array;
 		publish(qp, array->block, i * DEV_SIZE);
 		pthread_mutex_unlock(&qp->lock);
@@ -268,6 +270,7 @@ static void withdraw_all(struct bl_qp_array *array, struct doca_gpu_verbs_qp **q
 		if (qp->array == array) {
 			withdraw(qp);
 			qp->array = NULL;
+			atomic_fetch_sub(&array->members, 1);
 		}
 		pthread_mutex_unlock(&qp->lock);
 		bl_object_put(object);
@@ -278,6 +281,8 @@ doca_error_t doca_gpu_verbs_unexport_multi_qps_dev(struct doca_gpu *gpu_dev, str
 						   unsigned int num_qps, struct doca_gpu_dev_verbs_qp *gpu_qps)
 {
 	struct bl_object *object;
+	struct bl_qp_array *array;
+	unsigned int left;
 	int ret;
 
 	if (!qps && num_qps)
@@ -286,10 +291,19 @@ doca_error_t doca_gpu_verbs_unexport_multi_qps_dev(struct doca_gpu *gpu_dev, str
 	if (ret)
 		return bl_net_doca(ret);
 	ret = bl_object_take(BL_GPU_ARRAY, gpu_qps, false, &object);
-	if (!ret) {
-		withdraw_all((struct bl_qp_array *)object, qps, num_qps);
-		bl_qp_array_free((struct bl_qp_array *)object);
+	if (ret)
+		goto put_gpu;
+	array = (struct bl_qp_array *)object;
+	withdraw_all(array, qps, num_qps);
+	/* whoever serves one that was left out, or resets it, would be at memory that is gone */
+	left = atomic_load(&array->members);
+	if (left) {
+		bl_object_untake(object);
+		ret = fail(EINVAL, "array %p: %u of its queue pairs are not in the list", (void *)gpu_qps, left);
+	} else {
+		bl_qp_array_free(array);
 	}
+put_gpu:
 	bl_gpu_put(gpu_dev);
 	return bl_net_doca(ret);
 }

@@ -40,6 +40,31 @@ static void arrays_have_the_objects_side_by_side_with_holes(void)
 	bed_drop();
 }
 
+/* Their objects lie in it, and a CPU may be at them. */
+static void an_array_stays_while_queue_pairs_have_their_objects_in_it(void)
+{
+	struct doca_gpu_verbs_qp_hl *first, *second;
+	struct doca_gpu_verbs_qp *qps[2];
+	struct doca_gpu_dev_verbs_qp *array;
+
+	bed_make("dma0");
+	first = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
+	second = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
+	qps[0] = first->qp_gverbs;
+	qps[1] = second->qp_gverbs;
+	check_eq(doca_gpu_verbs_export_multi_qps_dev(bed.gpu, qps, 2, &array), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_unexport_multi_qps_dev(bed.gpu, NULL, 0, array), DOCA_ERROR_INVALID_VALUE);
+	check_eq(doca_gpu_verbs_unexport_multi_qps_dev(bed.gpu, qps, 1, array), DOCA_ERROR_INVALID_VALUE);
+	check(!qps[0]->qp_gpu && qps[1]->qp_gpu == array + 1);
+	test_nic.state = DOCA_VERBS_QP_STATE_RST;
+	check_eq(doca_gpu_verbs_reset_tracking_and_memory(qps[1]), DOCA_SUCCESS);
+	/* one that is gone needs no place in the list */
+	check_eq(doca_gpu_verbs_destroy_qp_hl(second), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_unexport_multi_qps_dev(bed.gpu, qps, 1, array), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(first), DOCA_SUCCESS);
+	bed_drop();
+}
+
 /* As the NIC writes completions into GPU memory. */
 static void complete(struct doca_gpu_verbs_qp_hl *qp, uint32_t nr, uint64_t position)
 {
@@ -154,6 +179,7 @@ static void the_stop_word_is_one_that_the_gpu_sees(void)
 
 static const struct tap_test tests[] = {
 	T(arrays_have_the_objects_side_by_side_with_holes),
+	T(an_array_stays_while_queue_pairs_have_their_objects_in_it),
 	T(a_reset_begins_anew_but_for_the_completion_queue),
 	T(errors_have_all_that_the_nic_tells),
 	T(the_stop_word_is_one_that_the_gpu_sees),
