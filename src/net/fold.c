@@ -14,6 +14,7 @@
 #define CQE_VENDOR   54
 #define CQE_SYNDROME 55
 #define CQE_LAST     60
+#define FLUSHED	     0x05
 
 enum bl_fold_what bl_fold_count(uint64_t count, uint32_t last, uint64_t *count_p)
 {
@@ -57,7 +58,7 @@ struct cause {
 
 /*
  * The entry may be that of a request that was only flushed: all go to one place. The NIC knows the first cause, if it
- * is one that tells; what was done is all before that.
+ * is one that tells; what was done is all before that. If not, nothing more is known to be done than was before.
  */
 static void find_cause(struct bl_gpu_qp *qp, uint64_t seen, struct cause *cause)
 {
@@ -83,6 +84,8 @@ static void find_cause(struct bl_gpu_qp *qp, uint64_t seen, struct cause *cause)
 		.syndrome = part.bytes[CQE_SYNDROME - CQE_PART],
 		.vendor = part.bytes[CQE_VENDOR - CQE_PART],
 	};
+	if (cause->syndrome == FLUSHED)
+		cause->index = qp->folded;
 }
 
 static void tell_error(struct bl_gpu_qp *qp, struct doca_gpu_dev_verbs_cq *to, const struct cause *cause)

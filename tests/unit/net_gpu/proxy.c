@@ -378,6 +378,30 @@ static void a_cpu_counts_for_the_gpu_until_a_request_fails(void)
 	check_eq(to.cqe_ci, 9);
 }
 
+/* The NIC does not tell, and the entry is that of a request which another one took with it: which, nobody knows. */
+static void a_flushed_request_makes_none_before_it_done(void)
+{
+	static struct doca_gpu_dev_verbs_cq to;
+	struct doca_gpu gpu = { .need_mcst = false };
+	uint32_t cqe[16];
+	struct fake fake;
+
+	fake_init(&fake, 0);
+	memset(&to, 0, sizeof(to));
+	memset(cqe, 0xff, sizeof(cqe));
+	fake.qp.gpu = &gpu;
+	fake.qp.fold_cqe = (const uint8_t *)cqe;
+	atomic_store(&fake.qp.fold_to, &to);
+	cqe[15] = last_bytes(6, 0);
+	check(bl_proxy_serve(&fake.qp));
+	cqe[13] = htobe32(0xf905);
+	cqe[15] = last_bytes(12, 13);
+	check(bl_proxy_serve(&fake.qp));
+	check_eq(to.cqe_ci, 7);
+	check_eq(to.error, DOCA_GPUNETIO_VERBS_ERROR_SET | 0xf905);
+	check_eq(to.error_wqe, 7);
+}
+
 static const struct tap_test tests[] = {
 	{ "the_doorbell_has_index_and_number", the_doorbell_has_index_and_number },
 	{ "wraps_of_16_24_32_and_64_bits_are_none", wraps_of_16_24_32_and_64_bits_are_none },
@@ -396,6 +420,7 @@ static const struct tap_test tests[] = {
 	{ "the_position_in_a_ring_is_found_from_its_owner_bits", the_position_in_a_ring_is_found_from_its_owner_bits },
 	{ "counting_goes_on_over_wraps_of_the_16_bit_counter", counting_goes_on_over_wraps_of_the_16_bit_counter },
 	{ "a_cpu_counts_for_the_gpu_until_a_request_fails", a_cpu_counts_for_the_gpu_until_a_request_fails },
+	{ "a_flushed_request_makes_none_before_it_done", a_flushed_request_makes_none_before_it_done },
 	{ "an_empty_ring_is_invalid_and_of_the_other_round", an_empty_ring_is_invalid_and_of_the_other_round },
 };
 
