@@ -12,7 +12,7 @@
 
 enum { OPT_JSON = 256, OPT_SELF, OPT_PORT, OPT_GID, OPT_MTU, OPT_QP_TYPE, OPT_TIMEOUT, OPT_SIZE, OPT_MAX_SIZE,
        OPT_THREADS, OPT_MEMORY, OPT_LISTEN, OPT_ECHO,
-       OPT_WORKERS, OPT_MODE, OPT_RATE };
+       OPT_WORKERS, OPT_MODE, OPT_RATE, OPT_INLINE };
 
 const struct tool_name net_qp_types[] = { { "rc", 0 }, { "uc", 1 }, { NULL, 0 } };
 const struct tool_name net_memories[] = { { "host", NET_MEMORY_HOST }, { "gpu", NET_MEMORY_GPU }, { NULL, 0 } };
@@ -34,6 +34,7 @@ static const struct option longs[] = {
 	{ "workers", required_argument, NULL, OPT_WORKERS },
 	{ "mode", required_argument, NULL, OPT_MODE },
 	{ "rate", required_argument, NULL, OPT_RATE },
+	{ "inline", no_argument, NULL, OPT_INLINE },
 	{ "listen-fd", required_argument, NULL, OPT_LISTEN },
 	{ NULL, 0, NULL, 0 },
 };
@@ -44,6 +45,8 @@ static void usage_own(unsigned int takes, FILE *out)
 		fprintf(out, "  -e N            0: each thread puts by itself (default), 1: warps do together\n");
 	if (takes & NET_TAKES_DBR)
 		fprintf(out, "  -r N            doorbell record: 0 valid (default), 1 none, 2 emulated by software\n");
+	if (takes & NET_TAKES_INLINE)
+		fprintf(out, "  --inline        messages of up to 28 bytes travel inside of the request; this side's\n");
 	if (takes & NET_TAKES_THREADS)
 		fprintf(out, "  --threads N     threads of the kernel, multiple of 32 (512)\n");
 	if (takes & NET_TAKES_MEMORY)
@@ -131,6 +134,9 @@ static bool own_option(int opt, struct net_options *options, unsigned int takes)
 	case OPT_RATE:
 		options->rate = (unsigned int)tool_number("--rate", optarg, 0, 100000000);
 		return takes & NET_TAKES_RATE;
+	case OPT_INLINE:
+		options->inlined = true;
+		return takes & NET_TAKES_INLINE;
 	default:
 		return false;
 	}

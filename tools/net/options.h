@@ -16,7 +16,8 @@
 #define NET_MAX_SIZES 32
 
 /* What only some programs have: bits of struct net_program.takes. */
-enum { NET_TAKES_SCOPE = 1, NET_TAKES_DBR = 2, NET_TAKES_THREADS = 4, NET_TAKES_MEMORY = 8, NET_TAKES_ECHO = 16, NET_TAKES_RATE = 32 };
+enum { NET_TAKES_SCOPE = 1, NET_TAKES_DBR = 2, NET_TAKES_THREADS = 4, NET_TAKES_MEMORY = 8, NET_TAKES_ECHO = 16, NET_TAKES_RATE = 32,
+       NET_TAKES_INLINE = 64 };
 
 enum net_echo { NET_ECHO_GPU, NET_ECHO_CPU };
 
@@ -69,6 +70,7 @@ struct net_program {
  * @workers:   threads of the kernel that does
  * @imm:       1: by RDMA write with an immediate, 0: by SEND
  * @rate:      messages a second; 0: one after the other
+ * @inlined:   messages that fit travel inside of the request
  * @sizes:     of messages, bytes
  * @nr_sizes:  how many
  * @listen_fd: socket that listens already; -1: none
@@ -97,6 +99,7 @@ struct net_options {
 	unsigned int workers;
 	int imm;
 	unsigned int rate;
+	bool inlined;
 	size_t sizes[NET_MAX_SIZES];
 	unsigned int nr_sizes;
 	int listen_fd;

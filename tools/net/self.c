@@ -45,6 +45,8 @@ static void make_words(const struct net_options *options, int fd, struct words *
 	add_number(words, "-p", options->handler);
 	if (options->program->takes & NET_TAKES_DBR)
 		add_number(words, "-r", options->dbr);
+	if (options->inlined)
+		words->argv[words->nr++] = "--inline";
 	if (options->program->takes & NET_TAKES_MEMORY)
 		add(words, "--memory", tool_value_name(options->memory, net_memories));
 	if (options->program->takes & NET_TAKES_RATE) {

@@ -18,7 +18,7 @@
 static const struct net_program program = {
 	.name = "gpunetio_verbs_write_lat",
 	.id = 3,
-	.takes = NET_TAKES_DBR,
+	.takes = NET_TAKES_DBR | NET_TAKES_INLINE,
 	.about = "Round trip of RDMA writes between two GPU threads.",
 	.min_size = 1,
 	.max_size = 16384,
@@ -59,6 +59,7 @@ static int launch(struct lat *lat, size_t size)
 		.rounds = lat->rounds,
 		.limit_ns = lat->bed->options->timeout_s * 1000000000ULL,
 		.first = lat->first,
+		.inlined = lat->bed->options->inlined,
 		.spans = lat->spans.gpu,
 		.state = lat->bed->state_gpu,
 	};
@@ -191,6 +192,7 @@ static int finish_json(struct lat *lat, int status)
 	struct json_object *object = net_json(lat->bed, lat->first ? "client" : "server");
 
 	tool_json_int(object, "dbr_mode", lat->bed->options->dbr);
+	tool_json_bool(object, "inline", lat->bed->options->inlined);
 	tool_json_string(object, "sample", "round trip");
 	tool_json_bool(object, "valid", status == NET_OK);
 	tool_json_add(object, "results", lat->results);

@@ -78,6 +78,7 @@ struct bl_net_bw {
  * @rounds:   messages of each side
  * @limit_ns: longest wait for one message
  * @first:    1: this side begins
+ * @inlined:  1: messages that fit travel inside of the request
  * @spans:    one for each round; NULL: none
  * @state:    see there
  */
@@ -91,7 +92,8 @@ struct bl_net_lat {
 	uint64_t size;
 	uint64_t rounds;
 	uint64_t limit_ns;
-	uint64_t first;
+	uint32_t first;
+	uint32_t inlined;
 	struct bl_net_span *spans;
 	struct bl_net_state *state;
 };

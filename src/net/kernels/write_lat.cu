@@ -25,6 +25,11 @@ static __device__ inline int await(const struct bl_net_lat &run, uint64_t messag
 
 static __device__ inline void write_wqe(const struct bl_net_lat &run, uint64_t index, struct doca_gpu_dev_verbs_wqe *wqe)
 {
+	if (run.inlined && run.size <= DOCA_GPUNETIO_VERBS_MAX_INLINE_SIZE) {
+		doca_gpu_dev_verbs_wqe_prepare_write_inl(run.qp, wqe, (uint16_t)index, DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE,
+							 run.to, run.to_key, run.from, (uint32_t)run.size);
+		return;
+	}
 	doca_gpu_dev_verbs_wqe_prepare_write(run.qp, wqe, (uint16_t)index, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE,
 					     DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE, 0, run.to, run.to_key, run.from,
 					     run.from_key, (uint32_t)run.size);
