@@ -86,7 +86,8 @@ static void check_kind(enum bl_copy_dir dir, int pinned)
 		}
 	}
 	check(cost(64UL << 20, dir, pinned, BL_ENGINE_CPU, NULL) > 10 * cost(4096, dir, pinned, BL_ENGINE_CPU, NULL));
-	check(cost(SIZE_MAX, dir, pinned, BL_ENGINE_CPU, NULL) > cost(1UL << 34, dir, pinned, BL_ENGINE_CPU, NULL));
+	/* a line whose last two points are noise is level */
+	check(cost(SIZE_MAX, dir, pinned, BL_ENGINE_CPU, NULL) >= cost(1UL << 34, dir, pinned, BL_ENGINE_CPU, NULL));
 }
 
 static void all_kinds(const void *arg)
