@@ -42,7 +42,7 @@ static void move_in_trouble(const void *arg)
 	moves_make_file(&tested, "disk", trouble->flags);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		memory_make(&memory, kinds[i], MOVES_MEM);
-		for (int round = 0; round < (TAP_TSAN ? 3 : 12); round++) {
+		for (int round = 0; round < 12; round++) {
 			faulty_set(trouble->what, tested.fd, trouble->period, trouble->err, 0);
 			moves_read(&tested, &memory);
 			moves_write(&tested, &memory);
@@ -278,8 +278,6 @@ static void errors(enum faulty_what what, int err)
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		for (size_t j = 0; j < sizeof(afters) / sizeof(afters[0]); j++) {
-			if (TAP_TSAN && (i + j) % 4)
-				continue;
 			limit.len = lens[i];
 			limit.after = afters[j];
 			child_run(up_to_the_failure, &limit, no_env);
@@ -397,8 +395,6 @@ static void broken_cuda(void)
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
 		for (int j = 0; j < 4; j++) {
-			if (TAP_TSAN && j != (int)i % 4)
-				continue;
 			broken = (struct broken){ points[i], j & 1 ? O_DIRECT : 0, kinds[j / 2] };
 			child_run(with_broken_cuda, &broken, no_env);
 		}
