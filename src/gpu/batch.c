@@ -10,6 +10,8 @@
 #include "util/clock.h"
 #include "util/log.h"
 
+#define SAID_NS 1000000000ULL /* for a thread that lost its CPU between the two */
+
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct bl_slots slots;
 static size_t nr_batches;
@@ -125,9 +127,18 @@ static bool drive(struct bl_batch *batch)
 	return moved;
 }
 
+/*
+ * Once all is copied, whoever saw that gives the pins back and then says so: one who has ended a pin may be here in
+ * between, and was promised that the batch has ended.
+ */
 static bool look(struct bl_batch *batch)
 {
+	uint64_t start;
+
 	drive(batch);
+	start = bl_now_ns();
+	while (!atomic_load(&batch->ended) && !atomic_load(&batch->left) && bl_now_ns() - start < SAID_NS)
+		bl_batch_pause(start);
 	return atomic_load(&batch->ended);
 }
 
