@@ -96,7 +96,9 @@ BL_API int bl_batch_submit(const struct bl_copy_op *ops, size_t nr, uint32_t fla
  * @batch:  from bl_batch_submit()
  * @status: receives the status, whatever is returned but -EINVAL and -EACCES; may be NULL
  *
- * Does not wait. After the end it may be called again and says the same.
+ * Does not wait for copies. When all are done and another thread is about to say so, it waits for that thread, for a
+ * second at most: a batch has ended for who has ended one of its pins. After the end it may be called again and says
+ * the same.
  * Return: 0 (all copies are complete), -EAGAIN (not yet; without a reason in bl_last_error()), -EINVAL (no such
  * batch), -EACCES; or the error of the batch's first copy that failed: -EIO (device error; the GPU may still use the
  * host memory of the copy), -EIDRM (the GPU memory was freed before the copy was begun), -ECANCELED (its context was
