@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "pattern.h"
 #include "tests/tap.h"
 #include "world.h"
 
@@ -42,8 +43,7 @@ static int ce(void *host, size_t len, enum bl_copy_dir dir)
 
 static void must_work(void)
 {
-	for (size_t i = 0; i < SIZE; i++)
-		ordinary[i] = (unsigned char)(i * 3 + (i >> 8));
+	pattern_fill(ordinary, SIZE, 1, 0);
 	if (ce(ordinary, SIZE, BL_COPY_TO) || ce(pinned, SIZE, BL_COPY_FROM))
 		tap_end(TAP_FAILED, "copy after a fault: %s", bl_last_error(NULL));
 	check(!memcmp(ordinary, pinned, SIZE));

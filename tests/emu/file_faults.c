@@ -262,10 +262,9 @@ static void up_to_the_failure(const void *arg)
 		check_eq(pread(tested.plain, bytes, SIZE, 0), SIZE);
 	else
 		memory_get(&memory, 0, bytes, SIZE);
-	for (size_t i = 0; i < want; i++)
-		check_eq(bytes[i], write ? 0x11 : pattern_at(3, i));
-	for (size_t i = limit->len; i < SIZE; i++)
-		check_eq(bytes[i], write ? pattern_at(3, i) : 0x11);
+	check_eq(write ? value_wrong(bytes, want, 0x11) : pattern_wrong(bytes, want, 3, 0), 0);
+	check_eq(write ? pattern_wrong(bytes + limit->len, SIZE - limit->len, 3, limit->len) :
+			 value_wrong(bytes + limit->len, SIZE - limit->len, 0x11), 0);
 	memory_drop(&memory);
 	tested_drop(&tested);
 }

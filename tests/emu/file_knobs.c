@@ -43,10 +43,7 @@ bool __wrap_bl_uring_take(struct bl_uring *uring, struct bl_uring_done *done)
 
 static void check_pattern(const unsigned char *bytes, unsigned int seed)
 {
-	for (size_t i = 0; i < SIZE; i++) {
-		if (bytes[i] != pattern_at(seed, i))
-			tap_end(TAP_FAILED, "byte 0x%zx is wrong", i);
-	}
+	check_eq(pattern_wrong(bytes, SIZE, seed, 0), 0);
 }
 
 /* Pieces of 64 KiB: there are more slots than a ring takes requests. */

@@ -84,8 +84,7 @@ void moves_write(const struct tested *tested, const struct memory *memory)
 	if (pos)
 		check(plain_read(tested->plain, &edge[0], 1, pos - 1) >= 0);
 	check(plain_read(tested->plain, &edge[1], 1, pos + (off_t)len) >= 0);
-	for (size_t i = 0; i < len; i++)
-		bytes[i] = (unsigned char)next_random(&moves_seed);
+	random_fill(bytes, len, &moves_seed);
 	memory_put(memory, off, bytes, len);
 	check_eq(cuFileWrite(tested->handle, memory->base, len, pos, (off_t)off), len);
 	check_eq(lseek(tested->plain, 0, SEEK_END), after);

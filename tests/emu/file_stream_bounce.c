@@ -82,7 +82,7 @@ static unsigned char *host_bytes(size_t size)
 /* Read, and look also at what lies around it. */
 static void read_one(const struct memory *memory, struct transfer transfer)
 {
-	size_t size = transfer.size + 2 * BEYOND, from = (size_t)transfer.off - BEYOND, bad = 0;
+	size_t size = transfer.size + 2 * BEYOND, from = (size_t)transfer.off - BEYOND;
 	unsigned char *bytes = host_bytes(size);
 
 	memset(bytes, UNTOUCHED, size);
@@ -90,33 +90,28 @@ static void read_one(const struct memory *memory, struct transfer transfer)
 	run(memory, &transfer, 0);
 	check_eq(transfer.bytes, transfer.size);
 	memory_get(memory, from, bytes, size);
-	for (size_t i = 0; i < size; i++)
-		bad += bytes[i] != (i < BEYOND || i >= size - BEYOND ? UNTOUCHED :
-								       pattern_at(5, (size_t)transfer.pos + i - BEYOND));
-	check_eq(bad, 0);
+	check_eq(value_wrong(bytes, BEYOND, UNTOUCHED), 0);
+	check_eq(pattern_wrong(bytes + BEYOND, transfer.size, 5, (size_t)transfer.pos), 0);
+	check_eq(value_wrong(bytes + size - BEYOND, BEYOND, UNTOUCHED), 0);
 	free(bytes);
 }
 
 /* Write other bytes, look at the file and what lies around them, and put it back as it was. */
 static void write_one(const struct memory *memory, struct transfer transfer)
 {
-	size_t size = transfer.size + 2 * BEYOND, bad = 0;
-	off_t from = transfer.pos - (off_t)BEYOND;
+	size_t size = transfer.size + 2 * BEYOND, from = (size_t)transfer.pos - BEYOND;
 	unsigned char *bytes = host_bytes(size);
 
-	for (size_t i = 0; i < transfer.size; i++)
-		bytes[i] = pattern_at(6, i);
+	pattern_fill(bytes, transfer.size, 6, 0);
 	memory_put(memory, (size_t)transfer.off, bytes, transfer.size);
 	run(memory, &transfer, 1);
 	check_eq(transfer.bytes, transfer.size);
-	check_eq(pread(tested.plain, bytes, size, from), size);
-	for (size_t i = 0; i < size; i++)
-		bad += bytes[i] != (i < BEYOND || i >= size - BEYOND ? pattern_at(5, (size_t)from + i) :
-								       pattern_at(6, i - BEYOND));
-	check_eq(bad, 0);
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = pattern_at(5, (size_t)from + i);
-	check_eq(pwrite(tested.plain, bytes, size, from), size);
+	check_eq(pread(tested.plain, bytes, size, (off_t)from), size);
+	check_eq(pattern_wrong(bytes, BEYOND, 5, from), 0);
+	check_eq(pattern_wrong(bytes + BEYOND, transfer.size, 6, 0), 0);
+	check_eq(pattern_wrong(bytes + size - BEYOND, BEYOND, 5, from + size - BEYOND), 0);
+	pattern_fill(bytes, size, 5, from);
+	check_eq(pwrite(tested.plain, bytes, size, (off_t)from), size);
 	free(bytes);
 }
 
@@ -211,7 +206,6 @@ static void ends(const void *arg)
 	memory_make(&memory, UNREGISTERED, 8 << 20);
 	for (size_t f = 0; f < sizeof(file_sizes) / sizeof(file_sizes[0]); f++) {
 		struct transfer transfer = { 8 << 20, 0, 0, 0 };
-		size_t bad = 0;
 
 		check_eq(ftruncate(tested.plain, 0), 0);
 		if (file_sizes[f])
@@ -221,9 +215,8 @@ static void ends(const void *arg)
 		run(&memory, &transfer, 0);
 		check_eq(transfer.bytes, file_sizes[f]);
 		memory_get(&memory, 0, bytes, 8 << 20);
-		for (size_t i = 0; i < 8 << 20; i++)
-			bad += bytes[i] != (i < file_sizes[f] ? pattern_at(5, i) : UNTOUCHED);
-		check_eq(bad, 0);
+		check_eq(pattern_wrong(bytes, file_sizes[f], 5, 0), 0);
+		check_eq(value_wrong(bytes + file_sizes[f], (8 << 20) - file_sizes[f], UNTOUCHED), 0);
 	}
 	free(bytes);
 	memory_drop(&memory);
@@ -267,7 +260,7 @@ static void late_arguments(const void *arg)
 	unsigned char *bytes = host_bytes(8 << 20);
 	struct memory memory;
 	int write = arg != NULL;
-	size_t bad = 0;
+	size_t at = write ? 4321 : 1234567, behind = at + 1000003;
 
 	enter(8 << 20, 0, 0);
 	memory_make(&memory, UNREGISTERED, 8 << 20);
@@ -282,13 +275,10 @@ static void late_arguments(const void *arg)
 		check_eq(pread(tested.plain, bytes, 8 << 20, 0), 8 << 20);
 	else
 		memory_get(&memory, 0, bytes, 8 << 20);
-	for (size_t i = 0; i < 8 << 20; i++) {
-		size_t at = write ? 4321 : 1234567;
-		int inside = i >= at && i - at < 1000003;
-
-		bad += bytes[i] != (write ? (inside ? 9 : pattern_at(5, i)) : (inside ? pattern_at(5, 4321 + i - at) : 9));
-	}
-	check_eq(bad, 0);
+	check_eq(write ? pattern_wrong(bytes, at, 5, 0) : value_wrong(bytes, at, 9), 0);
+	check_eq(write ? value_wrong(bytes + at, 1000003, 9) : pattern_wrong(bytes + at, 1000003, 5, 4321), 0);
+	check_eq(write ? pattern_wrong(bytes + behind, (8 << 20) - behind, 5, behind) :
+			 value_wrong(bytes + behind, (8 << 20) - behind, 9), 0);
 	/* what is refused from here on touches nothing, also not what operations before it did */
 	memset(bytes, 11, 8 << 20);
 	memory_put(&memory, 0, bytes, 8 << 20);
@@ -305,9 +295,7 @@ static void late_arguments(const void *arg)
 	open_gate();
 	check_eq(transfer.bytes, -CU_FILE_INVALID_MAPPING_RANGE);
 	memory_get(&memory, 0, bytes, 8 << 20);
-	for (size_t i = 0; i < 8 << 20; i++)
-		bad += bytes[i] != 11;
-	check_eq(bad, 0);
+	check_eq(value_wrong(bytes, 8 << 20, 11), 0);
 	free(bytes);
 	memory_drop(&memory);
 	leave();

@@ -66,10 +66,8 @@ static const char *trip(unsigned int nr, CUstream stream, unsigned char *host)
 	}
 	if (world.cuda->cuMemcpyDtoH(host, (uintptr_t)memory.base + (uint64_t)second, LEN))
 		return "no copy";
-	for (size_t i = 0; i < LEN; i++) {
-		if (host[i] != pattern_at(3, nr * LEN + i))
-			return "wrong bytes";
-	}
+	if (pattern_wrong(host, LEN, 3, nr * LEN))
+		return "wrong bytes";
 	return NULL;
 }
 

@@ -40,8 +40,7 @@ static bool move(const struct one *one, unsigned char *bytes, unsigned long *sta
 	CUdeviceptr va = (uintptr_t)one->crowd->memory->base + base + off;
 	CUfileHandle_t handle = one->crowd->tested->handle;
 
-	for (size_t i = 0; i < len; i++)
-		bytes[i] = (unsigned char)next_random(state);
+	random_fill(bytes, len, state);
 	if (world.cuda->cuMemcpyHtoD(va, bytes, len) ||
 	    cuFileWrite(handle, one->crowd->memory->base, len, (off_t)(base + off), (off_t)(base + off)) != (ssize_t)len)
 		return false;

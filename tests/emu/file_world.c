@@ -105,17 +105,21 @@ void memory_get(const struct memory *memory, size_t off, void *bytes, size_t len
 		check_eq(world.cuda->cuMemcpyDtoH(bytes, (uintptr_t)memory->base + off, len), CUDA_SUCCESS);
 }
 
-unsigned char pattern_at(unsigned int seed, size_t pos)
-{
-	return (unsigned char)((pos * 2654435761U + seed) >> 13 ^ pos >> 20);
-}
-
 unsigned long next_random(unsigned long *state)
 {
 	*state ^= *state << 13;
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
+}
+
+void random_fill(unsigned char *bytes, size_t len, unsigned long *state)
+{
+	for (size_t at = 0; at < len; at += sizeof(long)) {
+		unsigned long word = next_random(state);
+
+		memcpy(bytes + at, &word, len - at < sizeof(word) ? len - at : sizeof(word));
+	}
 }
 
 CUfileHandle_t must_register(int fd)
@@ -157,8 +161,7 @@ void tested_fill(struct tested *tested, size_t size, unsigned int seed)
 	unsigned char *bytes = malloc(size);
 
 	check(bytes);
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = pattern_at(seed, i);
+	pattern_fill(bytes, size, seed, 0);
 	check_eq(pwrite(tested->plain, bytes, size, 0), size);
 	free(bytes);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "pattern.h"
 #include "world.h"
 
 #include "cufile.h"
@@ -62,11 +63,9 @@ struct tested {
 void tested_make(struct tested *tested, const char *dir, int flags);
 /* The same with a name in the current folder that stays until unlink() of @path. */
 void tested_make_named(struct tested *tested, int flags);
+/* The pattern of @seed. */
 void tested_fill(struct tested *tested, size_t size, unsigned int seed);
 void tested_drop(struct tested *tested);
-
-/* The byte that tested_fill() writes at @pos. */
-unsigned char pattern_at(unsigned int seed, size_t pos);
 
 /* Rings of io_uring that this process has. */
 unsigned int nr_rings(void);
@@ -79,6 +78,7 @@ bool may_have_rings(void);
 
 /* Pseudo-random numbers that a seed repeats. */
 unsigned long next_random(unsigned long *state);
+void random_fill(unsigned char *bytes, size_t len, unsigned long *state);
 
 /* cuFileHandleRegister(), which must succeed. */
 CUfileHandle_t must_register(int fd);

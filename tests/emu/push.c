@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "pattern.h"
 #include "tests/tap.h"
 #include "world.h"
 
@@ -38,8 +39,7 @@ static void set_up(void)
 	ordinary = malloc(SIZE);
 	expected = malloc(SIZE);
 	check(ordinary && expected);
-	for (size_t i = 0; i < SIZE; i++)
-		expected[i] = (unsigned char)(i * 7 + (i >> 8) + (i >> 15));
+	pattern_fill(expected, SIZE, 1, 0);
 	check_eq(world.cuda->cuMemcpyHtoD(va, expected, SIZE), CUDA_SUCCESS);
 }
 

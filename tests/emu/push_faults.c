@@ -8,6 +8,7 @@
 
 #include "child.h"
 #include "gpu/kernels/pplat.h"
+#include "pattern.h"
 #include "tests/tap.h"
 #include "world.h"
 
@@ -41,8 +42,7 @@ static void set_up(void)
 	ordinary = calloc(1, SIZE);
 	expected = malloc(SIZE);
 	check(ordinary && expected);
-	for (size_t i = 0; i < SIZE; i++)
-		expected[i] = (unsigned char)(i * 11 + (i >> 8));
+	pattern_fill(expected, SIZE, 1, 0);
 	use(world_alloc(SIZE), SIZE);
 }
 
@@ -107,8 +107,7 @@ static void watch(unsigned char *host, size_t len, unsigned int ms)
 {
 	memset(host, 0x77, len);
 	usleep(ms * 1000);
-	for (size_t i = 0; i < len; i++)
-		check_eq(host[i], 0x77);
+	check_eq(value_wrong(host, len, 0x77), 0);
 }
 
 /* @arg: what fails when the channel is made; the error, the read after it, and auto all the way */
@@ -182,10 +181,13 @@ static void a_channel_that_cannot_be_prepared(void)
 
 static uint32_t *flags; /* what the kernel waits for, what it answers, its stop word, its result */
 
-/* A kernel that stays until empty_gpu(); after a while it gives up, so that what waits for it fails and does not hang. */
+/*
+ * A kernel that runs, and stays until leave(). The first of its two rounds shows that it has begun: before that, what
+ * waits for kernels waits for none. After a while it gives up, so that what waits for it fails and does not hang.
+ */
 static CUstream occupy(void)
 {
-	uint64_t at, none = 0, rounds = 1, timeout_ns = 15000000000;
+	uint64_t at, none = 0, rounds = 2, timeout_ns = 15000000000, begin_by = now_ms() + 15000;
 	uint64_t gpu_flag, cpu_flag, stop, result;
 	void *params[] = { &gpu_flag, &cpu_flag, &none, &none, &rounds, &timeout_ns, &stop, &result };
 	CUstream stream;
@@ -204,7 +206,12 @@ static CUstream occupy(void)
 	check_eq(world.cuda->cuModuleLoadData(&module, bl_pplat_ptx), CUDA_SUCCESS);
 	check_eq(world.cuda->cuModuleGetFunction(&fn, module, "bl_pplat_consume"), CUDA_SUCCESS);
 	check_eq(world.cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+	flags[0] = 1;
 	check_eq(world.cuda->cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL), CUDA_SUCCESS);
+	while (__atomic_load_n(&flags[16], __ATOMIC_RELAXED) != 1) {
+		check(now_ms() < begin_by);
+		usleep(100);
+	}
 	return stream;
 }
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "pattern.h"
 #include "tests/tap.h"
 
 struct world world;
@@ -135,13 +136,11 @@ void world_check_mapping(bl_pin_t pin, void *addr, CUdeviceptr va, size_t len)
 	unsigned char *sent = malloc(len), *seen = malloc(len);
 
 	check(sent && seen);
-	for (size_t i = 0; i < len; i++)
-		sent[i] = (unsigned char)(i * 131 + (i >> 8) + va);
+	pattern_fill(sent, len, (unsigned int)va, 0);
 	check_eq(bl_copy_to(pin, addr, sent, len), 0);
 	check_eq(world.cuda->cuMemcpyDtoH(seen, va, len), CUDA_SUCCESS);
 	check(!memcmp(sent, seen, len));
-	for (size_t i = 0; i < len; i++)
-		sent[i] ^= 0x5a;
+	pattern_fill(sent, len, ~(unsigned int)va, 0);
 	check_eq(world.cuda->cuMemcpyHtoD(va, sent, len), CUDA_SUCCESS);
 	memset(seen, 0, len);
 	check_eq(bl_copy_from(pin, seen, addr, len), 0);

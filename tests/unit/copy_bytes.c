@@ -4,8 +4,7 @@
  *
  * All sizes 0 ... 4096, all 64 alignments of the mapped side; host alignments all 64 up to 256 bytes, above that a
  * sample that rotates. BARLANE_TEST_FULL=1 runs the whole product, which takes hours. Routines that run by a signal
- * handler, and all of them in a build for ThreadSanitizer (COPY_SPARSE), are copied with fewer host alignments, and fewer
- * sizes above 256 bytes.
+ * handler are copied with fewer host alignments, and fewer sizes above 256 bytes.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -96,12 +95,6 @@ static int margins_clean(const uint8_t *dst, size_t len)
 	return all_canary(before, dst) && all_canary(dst + len, after);
 }
 
-#ifdef COPY_SPARSE
-static const int sparse_build = 1;
-#else
-static const int sparse_build;
-#endif
-
 /* @sparse: each copy takes long, so there are fewer */
 struct subject {
 	const char *name;
@@ -180,8 +173,8 @@ static void run_isa(const char *name)
 		skip("this CPU does not support %s", name);
 	slow = copy_trap_needed(isa);
 	copy_trap_install();
-	run_subject(&(struct subject){name, isa->to, 1, slow || sparse_build});
-	run_subject(&(struct subject){name, isa->from, 0, slow || sparse_build});
+	run_subject(&(struct subject){name, isa->to, 1, slow});
+	run_subject(&(struct subject){name, isa->from, 0, slow});
 	if (slow) {
 		check(copy_trap_count > before);
 		printf("# %s: this CPU lacks it, %lu instructions were carried out by a signal handler\n", name,
@@ -234,8 +227,8 @@ static void run_type(unsigned int type)
 {
 	const struct bl_cpu_copy *copy = bl_cpu_copy_select(type);
 
-	run_subject(&(struct subject){copy->name, copy->to, 1, sparse_build});
-	run_subject(&(struct subject){copy->name, copy->from, 0, sparse_build});
+	run_subject(&(struct subject){copy->name, copy->to, 1, 0});
+	run_subject(&(struct subject){copy->name, copy->from, 0, 0});
 }
 
 static void write_combining_copies_move_exactly_their_bytes(void)
