@@ -56,6 +56,9 @@ void emu_alloc_release(struct emu_alloc *alloc)
 		break;
 	case EMU_REGISTERED:
 		break;
+	case EMU_IMPORTED:
+		emu_ipc_unmap(alloc);
+		break;
 	}
 	free(alloc);
 }

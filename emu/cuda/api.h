@@ -95,6 +95,8 @@
 	X(3020, "cuMemcpyDtoD", cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size))                      \
 	X(4000, "cuMemcpyPeer", cuMemcpyPeer,                                                                          \
 	  (CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size))                       \
+	X(4000, "cuMemcpyPeerAsync", cuMemcpyPeerAsync,                                                                \
+	  (CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size, CUstream stream))      \
 	X(3020, "cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2,                                                             \
 	  (CUdeviceptr dst, const void *src, size_t size, CUstream stream))                                            \
 	X(3020, "cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream)) \

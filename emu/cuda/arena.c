@@ -70,14 +70,18 @@ void emu_arena_give(uint64_t va, uint64_t len)
 	emu_extents_give(&addresses, va, len);
 }
 
-static int map_at(void *addr, const struct emu_mem *mem, uint64_t len)
+static int map_file(void *addr, int fd, uint64_t off, uint64_t len)
 {
-	if (mmap(addr, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, mem->gpu->memfd,
-		 (off_t)mem->phys) == MAP_FAILED)
+	if (mmap(addr, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, (off_t)off) == MAP_FAILED)
 		return -errno;
 	/* a child must not write its parent's video memory */
 	madvise(addr, len, MADV_DONTFORK);
 	return 0;
+}
+
+static int map_at(void *addr, const struct emu_mem *mem, uint64_t len)
+{
+	return map_file(addr, mem->gpu->memfd, mem->phys, len);
 }
 
 static void reserve_at(void *addr, uint64_t len)
@@ -135,6 +139,17 @@ int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t len, int pee
 	ret = emu_card_bind(va, mem, len);
 	if (ret)
 		emu_arena_unbind(va, len);
+	return ret;
+}
+
+int emu_arena_bind_file(uint64_t va, int fd, uint64_t off, uint64_t len)
+{
+	int ret = map_file(emu_cpu(va), fd, off, len);
+
+	if (!ret && unified)
+		ret = map_file((void *)va, fd, off, len);
+	if (ret)
+		unmap(va, len);
 	return ret;
 }
 

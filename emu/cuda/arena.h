@@ -34,6 +34,9 @@ void emu_arena_give(uint64_t va, uint64_t size);
 int emu_arena_bind(uint64_t va, const struct emu_mem *mem, uint64_t size, int peers);
 void emu_arena_unbind(uint64_t va, uint64_t size);
 
+/* The same with memory of another process: @size bytes from @off of its file. It does not follow emu_arena_unify(). */
+int emu_arena_bind_file(uint64_t va, int fd, uint64_t off, uint64_t size);
+
 /*
  * Map device memory at its device addresses as well, what is bound already included. For good.
  * Returns 0, or -errno and nothing has changed.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
 #include "arena.h"
+#include "fault.h"
 #include "queue.h"
 #include "state.h"
 
@@ -12,6 +14,9 @@ enum { DST_DEVICE = 1, SRC_DEVICE = 2 };
 
 /* Longer copies go in whatever order memmove() has. */
 #define SHUFFLED_MAX (1UL << 20)
+
+/* As long as a word that tells of other copies. */
+#define SHORT sizeof(uint64_t)
 
 struct copy {
 	void *dst;
@@ -34,17 +39,29 @@ static void move_words(uint32_t *dst, const uint32_t *src, size_t nr)
 	}
 }
 
+/*
+ * Words that somebody may poll for what the stream did before: release. Not of longer copies, for ThreadSanitizer would keep a
+ * history of each word.
+ */
+static void move_short(uint32_t *dst, const uint32_t *src, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		__atomic_store_n(&dst[i], __atomic_load_n(&src[i], __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+}
+
 static void run_copy(void *arg)
 {
 	const struct copy *copy = arg;
 
 	uintptr_t dst = (uintptr_t)copy->dst, src = (uintptr_t)copy->src;
+	bool apart = dst + copy->size <= src || src + copy->size <= dst;
 
-	if (copy->size <= SHUFFLED_MAX && !((dst | src | copy->size) % sizeof(uint32_t)) &&
-	    (dst + copy->size <= src || src + copy->size <= dst))
-		move_words(copy->dst, copy->src, copy->size / sizeof(uint32_t));
-	else
+	if (copy->size > SHUFFLED_MAX || !apart || (dst | src | copy->size) % sizeof(uint32_t))
 		memmove(copy->dst, copy->src, copy->size);
+	else if (copy->size <= SHORT)
+		move_short(copy->dst, copy->src, copy->size / sizeof(uint32_t));
+	else
+		move_words(copy->dst, copy->src, copy->size / sizeof(uint32_t));
 }
 
 /* Lock held. Memory that CUDA does not know is the host's, unless it must not be. */
@@ -125,6 +142,9 @@ static CUresult submit_copy(struct emu_ctx *ctx, const struct ends *ends, CUstre
 		memcpy(copy->staged, copy->src, staged);
 		copy->src = copy->staged;
 	}
+	/* an engine that does not keep the order of its writes */
+	if (ends->kinds == SRC_DEVICE && ends->size <= SHORT && emu_fault("cuda.overtake", NULL))
+		run_copy(copy);
 	return emu_submit(ctx, stream, run_copy, copy);
 }
 
@@ -180,7 +200,7 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
 	return copy_sync(dst, src, size, DST_DEVICE | SRC_DEVICE);
 }
 
-CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size)
+static CUresult check_peers(CUcontext dst_ctx, CUcontext src_ctx)
 {
 	CUresult ret = emu_enter();
 	int known;
@@ -190,7 +210,22 @@ CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcon
 	emu_lock();
 	known = emu_ctx_find(dst_ctx) && emu_ctx_find(src_ctx);
 	emu_unlock();
-	return known ? copy_sync(dst, src, size, DST_DEVICE | SRC_DEVICE) : CUDA_ERROR_INVALID_CONTEXT;
+	return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size)
+{
+	CUresult ret = check_peers(dst_ctx, src_ctx);
+
+	return ret ? ret : copy_sync(dst, src, size, DST_DEVICE | SRC_DEVICE);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size,
+			   CUstream stream)
+{
+	CUresult ret = check_peers(dst_ctx, src_ctx);
+
+	return ret ? ret : copy_async(dst, src, size, DST_DEVICE | SRC_DEVICE, stream);
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)

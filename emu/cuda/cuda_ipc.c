@@ -2,11 +2,20 @@
 /*
  * The 64 bytes of cuIpcGetMemHandle(), laid out as a driver of branch 580 does. They are that library's private
  * matter and may change with any release, so the emulator can change them too: BARLANE_EMU_BLOB, or fault cuda.blob.
+ *
+ * Where the driver has the last two words zero, they say here where the memory lies in the exporter's video memory: a
+ * file that another process of the same user opens through /proc. Memory that its owner frees stays readable until it is
+ * closed, and is poisoned.
  */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "arena.h"
 #include "env.h"
 #include "fault.h"
 #include "rm.h"
@@ -26,8 +35,12 @@ enum {
 	WORD_ID = 10,
 	WORD_CLIENT = 12,
 	WORD_MEMORY = 13,
+	WORD_WHERE = 14, /* in UNITs */
+	WORD_GPU = 15,
 	NR_WORDS = 16,
 };
+
+#define GPU_MARK 0xec000000U
 
 static void put64(uint32_t *words, uint64_t value)
 {
@@ -57,6 +70,8 @@ static void fill(const struct emu_alloc *alloc, uint32_t *words)
 	words[WORD_ID] = block->id;
 	words[WORD_CLIENT] = block->hclient;
 	words[WORD_MEMORY] = block->hmemory;
+	words[WORD_WHERE] = (uint32_t)(block->mem->phys / UNIT);
+	words[WORD_GPU] = GPU_MARK | (uint32_t)alloc->gpu->index;
 }
 
 static uint32_t noise(uint64_t *state)
@@ -140,15 +155,77 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 	return ret;
 }
 
-/*
- * The process that exported a handle cannot open it: that is CUDA's rule. Memory of another process cannot be reached
- * here, since each process has its own emulated GPUs.
- */
+/* The file that is video memory of a process, by the name that vram.c gives it. */
+static int open_vram(uint32_t pid, uint32_t gpu)
+{
+	char dir[64], path[sizeof(dir) + 256], target[64], want[64];
+	struct dirent *entry;
+	ssize_t len;
+	int fd = -1;
+	DIR *fds;
+
+	snprintf(dir, sizeof(dir), "/proc/%u/fd", pid);
+	snprintf(want, sizeof(want), "/memfd:barlane-emu-vram%u (deleted)", gpu);
+	fds = opendir(dir);
+	while (fds && fd < 0 && (entry = readdir(fds))) {
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		len = readlink(path, target, sizeof(target) - 1);
+		target[len > 0 ? len : 0] = '\0';
+		if (!strcmp(target, want))
+			fd = open(path, O_RDWR | O_CLOEXEC);
+	}
+	if (fds)
+		closedir(fds);
+	return fd;
+}
+
+static uint64_t whole_blocks(uint64_t size)
+{
+	return (size + EMU_BLOCK_SIZE - 1) & ~(EMU_BLOCK_SIZE - 1);
+}
+
+static CUresult import(struct emu_ctx *ctx, const uint32_t *words, int fd, CUdeviceptr *ptr)
+{
+	uint64_t size = (uint64_t)words[WORD_SIZE + 1] << 32 | words[WORD_SIZE], off = words[WORD_OFFSET], va;
+	uint64_t len = whole_blocks(off + size);
+	struct emu_alloc *alloc;
+
+	if (!size || off >= EMU_BLOCK_SIZE || size > ctx->gpu->vram_size)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (emu_arena_take(len, EMU_BLOCK_SIZE, 0, &va))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (emu_arena_bind_file(va, fd, (uint64_t)words[WORD_WHERE] * UNIT, len))
+		goto give;
+	alloc = emu_alloc_new(EMU_IMPORTED, va + off, size);
+	if (!alloc)
+		goto unbind;
+	alloc->ctx = ctx;
+	alloc->gpu = ctx->gpu;
+	alloc->block_id = emu_next_id();
+	*ptr = va + off;
+	return CUDA_SUCCESS;
+unbind:
+	emu_arena_unbind(va, len);
+give:
+	emu_arena_give(va, len);
+	return CUDA_ERROR_MAP_FAILED;
+}
+
+void emu_ipc_unmap(const struct emu_alloc *alloc)
+{
+	uint64_t va = alloc->node.va & ~(EMU_BLOCK_SIZE - 1), len = whole_blocks(alloc->node.va + alloc->node.size - va);
+
+	emu_arena_unbind(va, len);
+	emu_arena_give(va, len);
+}
+
+/* The process that exported a handle cannot open it: that is CUDA's rule. */
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr, CUipcMemHandle handle, unsigned int flags)
 {
 	uint32_t words[NR_WORDS];
 	struct emu_ctx *ctx;
 	CUresult ret = emu_enter_ctx(&ctx);
+	int fd;
 
 	if (ret)
 		return ret;
@@ -157,14 +234,39 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr, CUipcMemHandle handle, unsigned
 	memcpy(words, handle.reserved, sizeof(words));
 	if (words[WORD_SIX] != 6 || words[WORD_FLAGS] != 0xff00)
 		return CUDA_ERROR_INVALID_VALUE;
-	return words[WORD_PID] == (uint32_t)getpid() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_NOT_SUPPORTED;
+	if (words[WORD_PID] == (uint32_t)getpid())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	ret = emu_cuda_fault("cuda.ipcopen", CUDA_ERROR_INVALID_VALUE);
+	if (ret)
+		return ret;
+	/* of memory that is a card's, or is laid out in another way, it is not known where it is; nor of another GPU */
+	if (words[WORD_GPU] != (GPU_MARK | (uint32_t)ctx->gpu->index) || ctx->gpu->card)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	fd = open_vram(words[WORD_PID], words[WORD_GPU] & ~GPU_MARK);
+	if (fd < 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	emu_lock();
+	ret = emu_ctx_error(ctx);
+	if (!ret)
+		ret = import(ctx, words, fd, ptr);
+	emu_unlock();
+	close(fd);
+	return ret;
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr ptr)
 {
+	struct emu_alloc *alloc;
 	struct emu_ctx *ctx;
-	CUresult ret = emu_enter_ctx(&ctx);
+	CUresult ret = emu_enter_locked(&ctx);
 
-	/* nothing can have been opened */
-	return ret ? ret : CUDA_ERROR_INVALID_VALUE;
+	if (ret)
+		return ret;
+	alloc = emu_alloc_find(ptr);
+	if (!alloc || alloc->kind != EMU_IMPORTED || alloc->node.va != ptr) {
+		emu_unlock();
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	emu_alloc_retire(alloc);
+	return CUDA_SUCCESS;
 }

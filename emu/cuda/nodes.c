@@ -169,10 +169,21 @@ static void last_fd_closed(struct emu_file *file)
 	emu_file_put(file);
 }
 
+/* Before it is closed: from then on another thread may have the number for a file of its own. */
+static void forget_fd(struct emu_file *file, int fd)
+{
+	for (int i = 0; i < EMU_FILE_FDS; i++) {
+		if (file->fds[i] == fd)
+			file->fds[i] = -1;
+	}
+}
+
 int emu_file_close(struct emu_file *file, int fd)
 {
-	int ret = close(fd);
+	int ret;
 
+	forget_fd(file, fd);
+	ret = close(fd);
 	if (!file->closed && !emu_file_has_fd(file))
 		last_fd_closed(file);
 	return ret;

@@ -97,6 +97,7 @@ enum emu_kind {
 	EMU_MANAGED,	/* cuMemAllocManaged */
 	EMU_HOST,	/* cuMemHostAlloc */
 	EMU_REGISTERED, /* cuMemHostRegister */
+	EMU_IMPORTED,	/* cuIpcOpenMemHandle: of another process */
 };
 
 struct emu_phys;
@@ -143,6 +144,9 @@ void emu_alloc_retire(struct emu_alloc *alloc);
 
 /* Give memory back that is in no table any more; lock held. */
 void emu_alloc_release(struct emu_alloc *alloc);
+
+/* Take memory of another process out of the address space; lock held. */
+void emu_ipc_unmap(const struct emu_alloc *alloc);
 
 /* Whether the device can access all of [va, va + len); lock held. */
 int emu_range_ok(uint64_t va, uint64_t len);

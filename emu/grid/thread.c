@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,8 +18,16 @@
 #define TURNS_WITH_CPUS	   4096U
 #define SLEEP_MIN_NS	   20000U
 #define SLEEP_THREAD_NS	   4000U
-/* So much time between two calls was work: the next is the first of another wait. */
+/*
+ * So much time between two calls was work: the next is the first of another wait. Threads that have CPUs for themselves
+ * are interrupted seldom: 30 to 60 ns are a look, 120 to 500 the work of a message that is sent back. What is looked at
+ * after a sleep takes longer, since it is in no cache any more.
+ */
 #define OTHER_WAIT_NS	   20000U
+#define OTHER_WITH_CPUS_NS 120U
+#define OTHER_SLEPT_NS	   1000U
+/* Of them, the last before the next sleep: who was asleep when the first message came is awake for the second. */
+#define TURNS_BETWEEN	   64U
 
 __thread struct grid_thread *grid_current;
 
@@ -235,20 +244,32 @@ GRID_API const struct bl_thread *bl_thread_self(void)
 	return grid_current ? &grid_current->self : &alone;
 }
 
+/* Whether the thread has worked since it gave way last. */
+static bool has_worked(const struct grid_thread *thread, bool few)
+{
+	uint64_t gap = grid_now_ns() - thread->gave_ns;
+
+	if (!few)
+		return gap > OTHER_WAIT_NS;
+	return gap > (thread->turns == TURNS_WITH_CPUS - TURNS_BETWEEN ? OTHER_SLEPT_NS : OTHER_WITH_CPUS_NS);
+}
+
 /* There are more threads than CPUs: who only looks must not keep those from work who have some. */
 static void give_way(struct grid_thread *thread)
 {
 	unsigned int nr = thread->grid->nr_threads, nr_cpus = thread->grid->nr_cpus;
 	struct timespec nap = { 0 };
-	uint64_t now = grid_now_ns();
+	bool few = nr < nr_cpus;
 
-	if (now - thread->gave_ns > OTHER_WAIT_NS)
+	if (has_worked(thread, few))
 		thread->turns = 0;
-	if (thread->turns++ < (nr < nr_cpus ? TURNS_WITH_CPUS : TURNS_TO_SLEEP)) {
+	if (thread->turns++ < (few ? TURNS_WITH_CPUS : TURNS_TO_SLEEP)) {
 		sched_yield();
 	} else {
 		nap.tv_nsec = SLEEP_MIN_NS + (long)(nr / nr_cpus) * SLEEP_THREAD_NS;
 		nanosleep(&nap, NULL);
+		if (few)
+			thread->turns = TURNS_WITH_CPUS - TURNS_BETWEEN;
 	}
 	thread->gave_ns = grid_now_ns();
 }

@@ -252,7 +252,7 @@ static void bad_launches_are_refused(void)
 
 static void resident_kernel_waits_for_the_cpu(void)
 {
-	unsigned int *out = words + 1;
+	unsigned int *out;
 	void *params[] = { &words, &out };
 	CUstream stream;
 
@@ -272,7 +272,7 @@ static void resident_kernel_waits_for_the_cpu(void)
 
 static void kernels_of_two_streams_run_at_once(void)
 {
-	unsigned int *out = words + 1;
+	unsigned int *out;
 	void *wait[] = { &words, &out }, *set[] = { &words };
 	CUstream first, second;
 

@@ -30,11 +30,11 @@ extern "C" __global__ void take_params(unsigned long long *out, char c, bool b, 
 	out[0] = (unsigned long long)c;
 	out[1] = b;
 	out[2] = (unsigned long long)s;
-	out[3] = (unsigned long long)(f * 4);
+	out[3] = (unsigned long long)(long long)(f * 4);
 	out[4] = w.words[0] + w.words[4];
 	out[5] = (unsigned long long)w.tag;
 	out[6] = (unsigned long long)i;
-	out[7] = (unsigned long long)(d * 8);
+	out[7] = (unsigned long long)(long long)(d * 8);
 	out[8] = last;
 }
 
