@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernel_move.h"
+#include "kernel_oneshot.h"
 #include "kernel_pattern.h"
 #include "kernel_pplat.h"
 #include "kernel_push.h"
@@ -13,7 +14,7 @@
 
 #define NR_WORKERS 4
 
-static const struct emu_kernel *const kernels[] = { &emu_move, &emu_pattern_fill, &emu_pattern_check,
+static const struct emu_kernel *const kernels[] = { &emu_move, &emu_oneshot, &emu_pattern_fill, &emu_pattern_check,
 						   &emu_pplat_consume, &emu_pplat_produce, &emu_push, &emu_receive };
 
 #define NR_KERNELS (sizeof(kernels) / sizeof(kernels[0]))

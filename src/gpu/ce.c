@@ -34,6 +34,7 @@ void bl_ce_forget(void)
 {
 	pthread_mutex_init(&list_lock, NULL);
 	channels = NULL;
+	bl_ce_tokens_forget();
 	atomic_store(&must_flush, UINT64_MAX);
 	for (size_t i = 0; i < MAX_ORDINALS; i++)
 		primaries[i] = NULL;
@@ -181,6 +182,7 @@ static int fill_channel(const struct bl_cuda *cuda, struct bl_ce *ce)
 		goto free_flag;
 	}
 	ce->counts = cuda->cuStreamWriteValue32;
+	ce->device = -1;
 	return 0;
 free_flag:
 	cuda->cuMemFreeHost(flag);

@@ -25,11 +25,22 @@
 
 #define BL_CE_RING_SIZE (4UL << 20)
 #define BL_CE_LAND_SIZE (256UL << 10)
+#define BL_CE_TOKENS	4096U /* a power of two */
+#define BL_CE_TOKEN_FROM (64UL << 10)
+
+/**
+ * enum bl_ce_tokens - whether the copy engine brings the number behind a read itself, see ce_token.c
+ * @BL_CE_TOKENS_BY_GPU: where that was proved to work and to be faster
+ * @BL_CE_TOKENS_ON:     yes, for measuring
+ * @BL_CE_TOKENS_OFF:    no
+ */
+enum bl_ce_tokens { BL_CE_TOKENS_BY_GPU, BL_CE_TOKENS_ON, BL_CE_TOKENS_OFF };
 
 /**
  * struct bl_ce - the channel of a context
  * @next:     list of channels
  * @context:  context that owns @stream and the pinned memory
+ * @device:   its GPU, -1: not asked yet, see ce_token.c
  * @sentinel: BUFFER_ID of @flag; gone when the context is
  * @bit:      its bit of what must be flushed, see bl_ce_wrote()
  * @lock:     guards what follows
@@ -37,7 +48,14 @@
  * @flag:     pinned; the number of the last transfer that is complete, where @counts
  * @seq:      number of the last transfer submitted
  * @counts:   the GPU can write @flag
- * @asks:     pinned memory is copied without a report: the stream is asked until it is idle, see bl_ce_choose()
+ * @last:     direction of the last transfer submitted
+ * @last_len: its bytes
+ * @asks:     by direction: pinned memory is copied without a report, and the stream is asked until it is idle, see
+ *            bl_ce_choose()
+ * @tokens:   whether @flag is brought by a transfer behind a read
+ * @table:    pinned: what @table_va held first, and behind that what its halves were sent last
+ * @table_va: device address of the BL_CE_TOKENS numbers that are brought, 0 before their first use
+ * @no_table: they could not be had, or are not right any more: numbers are written
  * @broken:   positive errno value: a transfer did not end, nothing more is submitted
  * @ring:     BL_CE_RING_SIZE bytes of pinned memory, NULL before their first use
  * @ring_next: where in the ring the next copy begins. What was read lately is in the CPU's own cache, which slows the
@@ -50,6 +68,7 @@
 struct bl_ce {
 	struct bl_ce *next;
 	CUcontext context;
+	CUdevice device;
 	uint64_t sentinel;
 	uint64_t bit;
 	pthread_mutex_t lock;
@@ -57,7 +76,13 @@ struct bl_ce {
 	uint32_t *flag;
 	uint32_t seq;
 	bool counts;
-	bool asks;
+	enum bl_copy_dir last;
+	size_t last_len;
+	bool asks[2];
+	enum bl_ce_tokens tokens;
+	uint32_t *table;
+	uint64_t table_va;
+	bool no_table;
 	int broken;
 	unsigned char *ring;
 	size_t ring_next;
@@ -151,12 +176,14 @@ int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy);
 /**
  * bl_ce_choose() - Measure how the end of a copy of pinned memory is seen sooner, and do it so from now on
  * @cuda:   driver library
- * @target: GPU memory of at least 128 KiB
+ * @target: GPU memory of at least 128 KiB; overwritten
  * @va:     its first byte
  * @pinned: pinned host memory of the same size; overwritten
  *
- * By the number that the GPU writes behind it, or by asking the stream: which is faster differs from machine to machine,
- * by 6 % of 128 KiB in either direction. Takes about 0.4 ms; where a copy takes longer than 2 ms, no more than that one.
+ * By the number that the GPU writes behind it, by the same number that a transfer brings, or by asking the stream: which
+ * is faster differs from machine to machine, by 6 % of 128 KiB in either direction. The second one is used only where
+ * bytes that were read are seen to be there when the number is. Takes about 1 ms; where a copy takes longer than 2 ms, no
+ * more than that one.
  * Return: 0, or the error of a copy.
  */
 int bl_ce_choose(const struct bl_cuda *cuda, struct bl_ce_target *target, uint64_t va, void *pinned);
@@ -171,6 +198,21 @@ void bl_ce_wrote(void);
 
 /* Forget all channels, in a child that starts anew. */
 void bl_ce_forget(void);
+
+/*
+ * ce_token.c. The channel's context is current, its lock is held.
+ */
+
+/* Have a transfer bring @seq behind a read; false: it has to be written. */
+bool bl_ce_token_post(const struct bl_cuda *cuda, struct bl_ce *ce);
+
+/* A mark was submitted, in either way. */
+void bl_ce_token_marked(const struct bl_cuda *cuda, struct bl_ce *ce);
+
+/* It was proved, or not any more, that all channels of a GPU may do so. */
+void bl_ce_tokens_allow(CUdevice device, bool allowed);
+
+void bl_ce_tokens_forget(void);
 
 /*
  * Between the two functions of a copy: ce.c has the channel's context entered and its lock held, ce_move.c moves bytes.
@@ -198,8 +240,8 @@ struct bl_ce_wait {
 /* One look whether a transfer is complete. 0: it is, -EAGAIN: look again, else an error. */
 int bl_ce_look(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq, struct bl_ce_wait *wait);
 
-/* Set @asks. */
-void bl_ce_ask(struct bl_ce *ce, bool asks);
+/* Set @asks, by direction, and @tokens. */
+void bl_ce_report(struct bl_ce *ce, bool asks_to, bool asks_from, enum bl_ce_tokens tokens);
 
 /* Wait until the stream is idle, by asking it; the channel's lock is held. */
 int bl_ce_wait_idle(const struct bl_cuda *cuda, struct bl_ce *ce);

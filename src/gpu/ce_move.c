@@ -31,6 +31,8 @@ int bl_ce_post(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir di
 		err = cuda->cuMemcpyDtoHAsync(host, va, len, ce->stream);
 	if (err)
 		return fail(bl_cuda_errno(err), "copy va 0x%" PRIx64 " len 0x%zx: %s", va, len, bl_cuda_strerror(err));
+	ce->last = dir;
+	ce->last_len = len;
 	return 0;
 }
 
@@ -41,7 +43,7 @@ static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struc
 	for (size_t off = 0, len; off < copy->len && !ret; off += len) {
 		len = copy->len - off < MAX_DIRECT ? copy->len - off : MAX_DIRECT;
 		ret = bl_ce_post(cuda, ce, copy->dir, copy->va + off, (char *)copy->host + off, len);
-		if (!ret && ce->asks)
+		if (!ret && ce->asks[copy->dir])
 			ret = bl_ce_wait_idle(cuda, ce);
 		else if (!ret)
 			ret = bl_ce_wait_posted(cuda, ce);

@@ -13,6 +13,7 @@
 #define DEFAULT_TIMEOUT_MS 10000UL
 #define QUERY_NS	   100000U /* between looks for a device error while the counter is polled */
 #define CLOCK_POLLS	   16U	   /* looks at the counter for one at the clock, which takes as long */
+#define COUNTER_POLLS	   64U	   /* looks at the counter alone */
 #define EAGER_POLLS	   4096U
 
 static uint64_t timeout_ns;
@@ -116,15 +117,22 @@ int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq)
 	int ret;
 
 	do {
+		/* a look at the clock takes as long as many at the counter */
+		for (unsigned int polls = 0; polls < COUNTER_POLLS && ce->counts; polls++) {
+			if (bl_ce_counted(ce, seq))
+				return 0;
+		}
 		ret = bl_ce_look(cuda, ce, seq, &wait);
 	} while (ret == -EAGAIN);
 	return ret;
 }
 
-void bl_ce_ask(struct bl_ce *ce, bool asks)
+void bl_ce_report(struct bl_ce *ce, bool asks_to, bool asks_from, enum bl_ce_tokens tokens)
 {
 	pthread_mutex_lock(&ce->lock);
-	ce->asks = asks;
+	ce->asks[BL_COPY_TO] = asks_to;
+	ce->asks[BL_COPY_FROM] = asks_from;
+	ce->tokens = tokens;
 	pthread_mutex_unlock(&ce->lock);
 }
 
@@ -150,17 +158,23 @@ int bl_ce_wait_posted(const struct bl_cuda *cuda, struct bl_ce *ce)
 	return bl_ce_wait(cuda, ce, ce->seq);
 }
 
+static void write_number(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	CUresult err = cuda->cuStreamWriteValue32(ce->stream, (uintptr_t)ce->flag, ce->seq, 0);
+
+	if (!err)
+		return;
+	log_debug("cuStreamWriteValue32: %s: polling the stream instead", bl_cuda_strerror(err));
+	ce->counts = false;
+}
+
 int bl_ce_mark(const struct bl_cuda *cuda, struct bl_ce *ce)
 {
-	CUresult err;
-
 	ce->seq++;
 	if (!ce->counts)
 		return 0;
-	err = cuda->cuStreamWriteValue32(ce->stream, (uintptr_t)ce->flag, ce->seq, 0);
-	if (err) {
-		log_debug("cuStreamWriteValue32: %s: polling the stream instead", bl_cuda_strerror(err));
-		ce->counts = false;
-	}
+	if (!bl_ce_token_post(cuda, ce))
+		write_number(cuda, ce);
+	bl_ce_token_marked(cuda, ce);
 	return 0;
 }

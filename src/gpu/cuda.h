@@ -110,6 +110,13 @@ typedef void (*bl_cuda_host_fn)(void *arg);
 	X(CUresult, cuStreamGetCtx, "cuStreamGetCtx", (CUstream stream, CUcontext * ctx))                              \
 	X(CUresult, cuMemAllocAsync, "cuMemAllocAsync", (CUdeviceptr * ptr, size_t size, CUstream stream))             \
 	X(CUresult, cuMemFreeAsync, "cuMemFreeAsync", (CUdeviceptr ptr, CUstream stream))                              \
+	X(CUresult, cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                                         \
+	  (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream))                                            \
+	X(CUresult, cuMemcpyPeerAsync, "cuMemcpyPeerAsync",                                                            \
+	  (CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size, CUstream stream))      \
+	X(CUresult, cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2",                                                       \
+	  (CUdeviceptr * ptr, CUipcMemHandle handle, unsigned int flags))                                              \
+	X(CUresult, cuIpcCloseMemHandle, "cuIpcCloseMemHandle", (CUdeviceptr ptr))                                     \
 	X(CUresult, cuMemHostRegister, "cuMemHostRegister_v2", (void *ptr, size_t size, unsigned int flags))           \
 	X(CUresult, cuMemHostUnregister, "cuMemHostUnregister", (void *ptr))                                           \
 	X(CUresult, cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2",                                         \

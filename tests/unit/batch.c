@@ -49,7 +49,7 @@ static struct bl_copy_op op(uint64_t off, void *host, size_t len, uint32_t dir)
 static void reads(size_t nr, size_t len, size_t step, unsigned char *host)
 {
 	for (size_t i = 0; i < nr; i++)
-		ops[i] = op(i * step, host + i * len, len, BL_COPY_FROM);
+		ops[i] = op(i * step, len ? host + i * len : host, len, BL_COPY_FROM);
 }
 
 static void submit(size_t nr)

@@ -233,6 +233,25 @@ static CUresult host_free(void *ptr)
 	return munmap(ptr, blocks[nr_blocks].size) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
 
+/* The end of the one allocation that there is; once at a time. */
+static CUresult alloc(CUdeviceptr *ptr, size_t size)
+{
+	check_scope();
+	MAY_FAIL;
+	check(!gpu.allocs);
+	gpu.allocs++;
+	*ptr = FAKE_VRAM_VA + GPU_BUFFER - size;
+	return CUDA_SUCCESS;
+}
+
+static CUresult mem_free(CUdeviceptr ptr)
+{
+	check_scope();
+	check(ptr > FAKE_VRAM_VA && gpu.allocs == 1);
+	gpu.allocs--;
+	return CUDA_SUCCESS;
+}
+
 static void *vram_at(CUdeviceptr va, size_t len)
 {
 	check(gpu.context && !gpu.no_memory);
@@ -290,6 +309,8 @@ static const struct bl_cuda table = {
 	.cuStreamDestroy = stream_destroy,
 	.cuStreamQuery = stream_query,
 	.cuStreamWriteValue32 = write_value,
+	.cuMemAlloc = alloc,
+	.cuMemFree = mem_free,
 	.cuMemHostAlloc = host_alloc,
 	.cuMemFreeHost = host_free,
 	.cuMemcpyHtoDAsync = copy_to,
@@ -302,6 +323,11 @@ void gpu_begin(void)
 	nr_blocks = 0;
 	current = NULL;
 	capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+size_t gpu_pinned(void)
+{
+	return nr_blocks;
 }
 
 /* In place of the loader's. */

@@ -33,6 +33,7 @@ extern unsigned char host_buffers[2 * HOST_BUFFER];
  * @marks:     marks so far
  * @queries:   looks at a stream so far
  * @streams:   that exist
+ * @allocs:    allocations of GPU memory by the library that exist
  * @waiting:   transfers and marks that have not run
  */
 struct gpu {
@@ -47,6 +48,7 @@ struct gpu {
 	int marks;
 	int queries;
 	int streams;
+	int allocs;
 	size_t waiting;
 };
 
@@ -57,6 +59,9 @@ void gpu_begin(void);
 
 /* Let the first @nr things that wait run. */
 void gpu_run(size_t nr);
+
+/* Pinned allocations by the library that exist. */
+size_t gpu_pinned(void);
 
 /* The context goes, and with it all pinned memory that the library allocated: a touch of it is a fault. */
 void gpu_destroy_context(void);

@@ -173,11 +173,38 @@ static void a_lane_counts_until_the_disk_has_ended(void)
 	child_run(until_the_disk_has_ended, NULL, one_lane);
 }
 
+/* Numbers behind reads that transfers bring come from memory of the lane's own. */
+static void with_its_table(const void *arg)
+{
+	struct bl_lane *lane;
+
+	set_up();
+	lane = must_get();
+	bl_ce_report(lane->ce, false, false, BL_CE_TOKENS_ON);
+	memset(fake_vram(), 0x55, MIB);
+	check_eq(bl_lane_post(lane, 0, BL_COPY_FROM, FAKE_VRAM_VA, bl_lane_slot(lane, 0), MIB), 0);
+	check_eq(bl_lane_wait(lane, 0), 0);
+	check_eq(((unsigned char *)bl_lane_slot(lane, 0))[MIB - 1], 0x55);
+	check_eq(gpu.marks, 0);
+	check_eq(gpu.allocs, 1);
+	bl_lane_put(lane, true);
+	bl_lane_drop_idle();
+	check_eq(gpu.allocs, 0);
+	check_eq(gpu_pinned(), 0);
+	check_eq(gpu.streams, 0);
+}
+
+static void a_lane_gives_back_its_table(void)
+{
+	child_run(with_its_table, NULL, one_lane);
+}
+
 static const struct tap_test tests[] = {
 	{ "a_lane_counts_until_the_gpu_has_ended", a_lane_counts_until_the_gpu_has_ended },
 	{ "a_lane_counts_until_the_disk_has_ended", a_lane_counts_until_the_disk_has_ended },
 	{ "a_close_gives_back_what_has_ended_and_nothing_else", a_close_gives_back_what_has_ended_and_nothing_else },
 	{ "a_lane_goes_with_its_context", a_lane_goes_with_its_context },
+	{ "a_lane_gives_back_its_table", a_lane_gives_back_its_table },
 };
 
 TAP_MAIN(tests)
