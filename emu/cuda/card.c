@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "emu/kernel/card_uapi.h"
+#include "env.h"
 
 _Static_assert(BL_CARD_BLOCK_SIZE == EMU_BLOCK_SIZE, "both sides cut memory the same way");
 
@@ -55,7 +56,7 @@ int emu_card_open(struct emu_gpu *gpu)
 
 int emu_card_alloc(struct emu_mem *mem)
 {
-	struct bl_card_alloc arg = { .size = mem->size };
+	struct bl_card_alloc arg = { .size = mem->size, .flags = emu_env()->card_pages ? BL_CARD_ALLOC_PAGES : 0 };
 
 	if (ioctl(mem->gpu->memfd, BL_CARD_IOC_ALLOC, &arg))
 		return -errno;

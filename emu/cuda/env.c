@@ -121,6 +121,7 @@ static void env_read(void)
 	env.dmabuf = (int)get_number("BARLANE_EMU_DMABUF", 1, 0, 1);
 	env.card = (enum emu_card_use)get_number("BARLANE_EMU_CARD", EMU_CARD_IF_THERE, EMU_CARD_NEVER,
 						 EMU_CARD_ALWAYS);
+	env.card_pages = (int)get_number("BARLANE_EMU_CARD_PAGES", 0, 0, 1);
 	env.channels = (unsigned int)get_number("BARLANE_EMU_CHANNELS", 0, 0, 1024);
 	env.load = get_load("BARLANE_EMU_LOAD");
 	env.uva = (enum emu_uva)get_number("BARLANE_EMU_UVA", EMU_UVA_WHEN_NEEDED, EMU_UVA_NEVER, EMU_UVA_ALWAYS);

@@ -55,6 +55,7 @@ enum emu_uva {
  * @blob:         layout of the IPC handle
  * @dmabuf:       devices make dma-bufs
  * @card:         whether a card in the machine is used
+ * @card_pages:   memory of a card is such that the kernel has struct pages for
  * @channels:     hardware channels that streams share, 0: each has its own
  * @load:         what modules wait for, and when
  * @uva:          whether the CPU reaches device memory at device addresses
@@ -71,6 +72,7 @@ struct emu_env {
 	enum emu_blob blob;
 	int dmabuf;
 	enum emu_card_use card;
+	int card_pages;
 	unsigned int channels;
 	enum emu_load load;
 	enum emu_uva uva;

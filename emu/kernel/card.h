@@ -22,9 +22,11 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/maple_tree.h>
+#include <linux/memremap.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/rwsem.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "card_uapi.h"
@@ -80,6 +82,22 @@ struct bl_knobs {
 };
 
 /**
+ * struct bl_slice - video memory with struct pages
+ * @first:     first block; behind the last of the card when there is none
+ * @nr:        blocks, 0: there is none, or not any more
+ * @pgmap:     of the pages
+ * @lingering: struct bl_mem that were freed and whose pages are in use; under bl_rm
+ * @work:      looks at these
+ */
+struct bl_slice {
+	unsigned long first;
+	unsigned long nr;
+	struct dev_pagemap pgmap;
+	struct list_head lingering;
+	struct delayed_work work;
+};
+
+/**
  * struct bl_card - the card
  * @ref:           holders: the PCI device, open files, memory objects
  * @pdev:          NULL once the device is gone
@@ -88,6 +106,7 @@ struct bl_knobs {
  * @nr_blocks:     the same in blocks
  * @used:          bit per block
  * @poisoned:      bit per block: free and filled
+ * @slice:         see there
  * @spaces:        struct bl_space
  * @dmabufs:       struct bl_dmabuf
  * @dmabufs_lock:  protects the list
@@ -103,6 +122,7 @@ struct bl_card {
 	unsigned long nr_blocks;
 	unsigned long *used;
 	unsigned long *poisoned;
+	struct bl_slice slice;
 	struct list_head spaces;
 	struct list_head dmabufs;
 	struct mutex dmabufs_lock;
@@ -148,6 +168,8 @@ struct bl_space {
  * @nr:       blocks
  * @holds:    holders of the storage: owner, bindings, persistent pins, dma-bufs
  * @visible:  the owner's CPU mappings may show it; under bl_cpu_view
+ * @has_pages: it lies in the slice
+ * @linger:   list of the slice, once it was freed
  * @bindings: struct bl_binding
  */
 struct bl_mem {
@@ -158,6 +180,8 @@ struct bl_mem {
 	unsigned long nr;
 	unsigned int holds;
 	bool visible;
+	bool has_pages;
+	struct list_head linger;
 	struct list_head bindings;
 };
 
@@ -244,18 +268,30 @@ struct bl_binding *bl_binding_find(u64 token, u32 va_space, u64 va, u64 len);
 int bl_freed(struct bl_space *space, u64 va, u64 len);
 
 /* mem.c; bl_rm held, but for get and put of the struct */
-int bl_mem_new(struct bl_space *space, u64 size, struct bl_mem **mem_p);
+int bl_mem_new(struct bl_space *space, u64 size, u32 flags, struct bl_mem **mem_p);
 void bl_mem_disown(struct bl_mem *mem);
 void bl_mem_hold(struct bl_mem *mem);
 void bl_mem_drop(struct bl_mem *mem);
+void bl_mem_give(struct bl_mem *mem); /* the blocks, and the reference of their last holder */
 void bl_mem_get(struct bl_mem *mem);
 void bl_mem_put(struct bl_mem *mem);
 
 /* view.c */
 int bl_view_mmap(struct bl_space *space, struct vm_area_struct *vma);
 vm_fault_t bl_view_insert(struct vm_fault *vmf, phys_addr_t pa, u64 off, u64 size);
-void bl_view_prepare(struct vm_area_struct *vma, const struct vm_operations_struct *ops);
+void bl_view_prepare(struct vm_area_struct *vma, const struct vm_operations_struct *ops,
+		     bool has_pages);
 void bl_view_hide(struct bl_mem *mem);
+
+/*
+ * slice.c. init and exit: bl_rm not held; exit waits until nobody uses the pages, whose mappings are
+ * gone. linger: bl_rm held; whether the blocks of an object that nobody holds any more are still in
+ * use: then bl_mem_give() is called later.
+ */
+int bl_slice_init(struct bl_card *card);
+void bl_slice_exit(struct bl_card *card);
+bool bl_slice_linger(struct bl_mem *mem);
+vm_fault_t bl_slice_insert(struct vm_area_struct *vma, unsigned long at, phys_addr_t pa);
 
 /* poison.c; bl_rm held */
 void bl_poison_fill(struct bl_card *card, unsigned long block, unsigned long nr);

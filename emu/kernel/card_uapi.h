@@ -28,6 +28,9 @@
  * @domain:    PCI address: domain
  * @bus:       bus
  * @devfn:     device and function
+ * @reserved:  0
+ * @pages_off: where memory with struct pages begins
+ * @pages_size: bytes of it, 0: there is none
  */
 struct bl_card_info {
 	__u64 size;
@@ -36,22 +39,33 @@ struct bl_card_info {
 	__u32 domain;
 	__u32 bus;
 	__u32 devfn;
+	__u32 reserved;
+	__u64 pages_off;
+	__u64 pages_size;
 };
+
+/* Memory that the kernel has struct pages for: mappings of it can be the buffers of direct I/O. */
+#define BL_CARD_ALLOC_PAGES 1U
 
 /**
  * struct bl_card_alloc - make a memory object
  * @size:     bytes; rounded up to BL_CARD_BLOCK_SIZE on return
  * @offset:   out: where in video memory
  * @handle:   out: names the object in this file
- * @reserved: 0
+ * @flags:    BL_CARD_ALLOC_*
  *
- * Errors: EINVAL (size 0), ENOMEM (video memory used up), ENODEV (the card is gone).
+ * Mappings of memory with pages, by mmap of this file or of a dma-buf, are uncached; all others are
+ * write-combining. Memory with pages that is freed while I/O uses it is given to nobody before that
+ * has ended. The driver has such memory when it was loaded with its parameter pages.
+ *
+ * Errors: EINVAL (size 0), ENOMEM (video memory used up), ENODEV (the card is gone), EOPNOTSUPP (no
+ * memory has pages).
  */
 struct bl_card_alloc {
 	__u64 size;
 	__u64 offset;
 	__u32 handle;
-	__u32 reserved;
+	__u32 flags;
 };
 
 /**
@@ -138,6 +152,7 @@ struct bl_card_export {
  * @late_writes:     GPU pages found changed after they had been given back
  * @misuses:         calls that the interface forbids
  * @unpoisoned:      objects given back without poison (too large, or unmappable)
+ * @lingering:       bytes that were freed and whose pages somebody uses; part of @used
  */
 struct bl_card_counters {
 	__u64 flags;
@@ -154,6 +169,7 @@ struct bl_card_counters {
 	__u64 late_writes;
 	__u64 misuses;
 	__u64 unpoisoned;
+	__u64 lingering;
 };
 
 #define BL_CARD_IOC_TYPE     0xbc

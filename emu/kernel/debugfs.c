@@ -46,6 +46,7 @@ static int show_counters(struct seq_file *seq, bool verify)
 	show(seq, "late_writes", counts.late_writes);
 	show(seq, "misuses", counts.misuses);
 	show(seq, "unpoisoned", counts.unpoisoned);
+	show(seq, "lingering", counts.lingering);
 	return 0;
 }
 

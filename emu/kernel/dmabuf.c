@@ -162,7 +162,7 @@ static int buf_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	vma->vm_private_data = buf;
-	bl_view_prepare(vma, &buf_vm_ops);
+	bl_view_prepare(vma, &buf_vm_ops, buf->mem->has_pages);
 	return 0;
 }
 

@@ -65,15 +65,18 @@ static int node_mmap(struct file *file, struct vm_area_struct *vma)
 static int do_info(struct bl_space *space, void *argp)
 {
 	struct bl_card_info *arg = argp;
-	struct pci_dev *pdev = space->card->pdev;
+	const struct bl_card *card = space->card;
+	struct pci_dev *pdev = card->pdev;
 
 	*arg = (struct bl_card_info){
-		.size = space->card->size,
+		.size = card->size,
 		.p2p_token = space->token,
 		.va_space = space->va_space,
 		.domain = pci_domain_nr(pdev->bus),
 		.bus = pdev->bus->number,
 		.devfn = pdev->devfn,
+		.pages_off = (u64)card->slice.first * BL_CARD_BLOCK_SIZE,
+		.pages_size = (u64)card->slice.nr * BL_CARD_BLOCK_SIZE,
 	};
 	return 0;
 }
@@ -84,9 +87,7 @@ static int do_alloc(struct bl_space *space, void *argp)
 	struct bl_mem *mem;
 	int ret;
 
-	if (arg->reserved)
-		return -EINVAL;
-	ret = bl_mem_new(space, arg->size, &mem);
+	ret = bl_mem_new(space, arg->size, arg->flags, &mem);
 	if (ret)
 		return ret;
 	ret = xa_alloc(&space->mems, &arg->handle, mem, xa_limit_31b, GFP_KERNEL);

@@ -24,14 +24,27 @@ void bl_mem_put(struct bl_mem *mem)
 	kref_put(&mem->ref, mem_release);
 }
 
+/* The first free blocks side by side in a range, or its end. */
+static unsigned long find(const struct bl_card *card, unsigned long from, unsigned long to,
+			  unsigned long nr)
+{
+	unsigned long block = bitmap_find_next_zero_area(card->used, to, from, nr, 0);
+
+	return min(block, to);
+}
+
 /*
  * First fit from the bottom: what was freed is used again at once, which is what shows stale users.
+ * Memory with pages is for those alone who ask for it.
  */
-static int take_blocks(struct bl_card *card, unsigned long nr, unsigned long *block_p)
+static int take_blocks(struct bl_card *card, unsigned long nr, bool pages, unsigned long *block_p)
 {
-	unsigned long block = bitmap_find_next_zero_area(card->used, card->nr_blocks, 0, nr, 0);
+	unsigned long first = card->slice.first, end = first + card->slice.nr;
+	unsigned long block = pages ? find(card, first, end, nr) : find(card, 0, first, nr);
 
-	if (block >= card->nr_blocks)
+	if (!pages && block == first)
+		block = find(card, end, card->nr_blocks, nr);
+	if (block == (pages ? end : card->nr_blocks))
 		return -ENOMEM;
 	bitmap_set(card->used, block, nr);
 	bl_poison_take(card, block, nr);
@@ -47,14 +60,17 @@ static void give_blocks(struct bl_card *card, unsigned long block, unsigned long
 	card->counts.used -= (u64)nr * BL_CARD_BLOCK_SIZE;
 }
 
-int bl_mem_new(struct bl_space *space, u64 size, struct bl_mem **mem_p)
+int bl_mem_new(struct bl_space *space, u64 size, u32 flags, struct bl_mem **mem_p)
 {
 	struct bl_card *card = space->card;
+	bool pages = flags & BL_CARD_ALLOC_PAGES;
 	struct bl_mem *mem;
 	int ret;
 
-	if (!size)
+	if (!size || flags & ~BL_CARD_ALLOC_PAGES)
 		return -EINVAL;
+	if (pages && !card->slice.nr)
+		return -EOPNOTSUPP;
 	if (size > card->size)
 		return -ENOMEM;
 	ret = bl_knob_fail(&bl_knobs.fail_alloc);
@@ -64,7 +80,7 @@ int bl_mem_new(struct bl_space *space, u64 size, struct bl_mem **mem_p)
 	if (!mem)
 		return -ENOMEM;
 	mem->nr = DIV_ROUND_UP_ULL(size, BL_CARD_BLOCK_SIZE);
-	ret = take_blocks(card, mem->nr, &mem->block);
+	ret = take_blocks(card, mem->nr, pages, &mem->block);
 	if (ret) {
 		kfree(mem);
 		return ret;
@@ -75,6 +91,7 @@ int bl_mem_new(struct bl_space *space, u64 size, struct bl_mem **mem_p)
 	mem->space = space;
 	mem->holds = 1;
 	mem->visible = true;
+	mem->has_pages = pages;
 	INIT_LIST_HEAD(&mem->bindings);
 	*mem_p = mem;
 	return 0;
@@ -88,8 +105,15 @@ void bl_mem_hold(struct bl_mem *mem)
 
 void bl_mem_drop(struct bl_mem *mem)
 {
-	if (!--mem->holds)
-		give_blocks(mem->card, mem->block, mem->nr);
+	if (--mem->holds)
+		bl_mem_put(mem);
+	else if (!bl_slice_linger(mem))
+		bl_mem_give(mem);
+}
+
+void bl_mem_give(struct bl_mem *mem)
+{
+	give_blocks(mem->card, mem->block, mem->nr);
 	bl_mem_put(mem);
 }
 

@@ -79,6 +79,9 @@ static int card_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		ret = -ENOMEM;
 		goto release_region;
 	}
+	ret = bl_slice_init(card);
+	if (ret)
+		goto put_card;
 	mutex_lock(&bl_rm);
 	ret = bl_card ? -EBUSY : 0;
 	if (!ret)
@@ -86,11 +89,13 @@ static int card_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	mutex_unlock(&bl_rm);
 	if (ret) {
 		dev_err_probe(&pdev->dev, ret, "there is a card already, and only one is served\n");
-		goto put_card;
+		goto exit_slice;
 	}
 	pci_set_drvdata(pdev, card);
 	pci_info(pdev, "emulated card, %llu MiB of video memory\n", card->size >> 20);
 	return 0;
+exit_slice:
+	bl_slice_exit(card);
 put_card:
 	kref_put(&card->ref, bl_card_release);
 release_region:
@@ -125,6 +130,7 @@ static void card_remove(struct pci_dev *pdev)
 	WRITE_ONCE(card->pdev, NULL);
 	mutex_unlock(&bl_rm);
 	bl_dmabufs_revoke(card);
+	bl_slice_exit(card);
 	pci_release_region(pdev, VRAM_BAR);
 	pci_disable_device(pdev);
 	kref_put(&card->ref, bl_card_release);

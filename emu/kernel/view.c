@@ -26,8 +26,12 @@ vm_fault_t bl_view_insert(struct vm_fault *vmf, phys_addr_t pa, u64 off, u64 siz
 		return VM_FAULT_SIGBUS;
 	first = max(first, off - min_t(u64, off, at - vma->vm_start));
 	last = min(last, off + (vma->vm_end - at));
-	for (u64 pos = first; pos < last && ret == VM_FAULT_NOPAGE; pos += PAGE_SIZE)
-		ret = vmf_insert_pfn(vma, at + (pos - off), PHYS_PFN(pa + pos));
+	for (u64 pos = first; pos < last && ret == VM_FAULT_NOPAGE; pos += PAGE_SIZE) {
+		if (vma->vm_flags & VM_MIXEDMAP)
+			ret = bl_slice_insert(vma, at + (pos - off), pa + pos);
+		else
+			ret = vmf_insert_pfn(vma, at + (pos - off), PHYS_PFN(pa + pos));
+	}
 	return ret;
 }
 
@@ -62,11 +66,17 @@ static const struct vm_operations_struct view_ops = {
 	.fault = view_fault,
 };
 
-/* Children do not inherit it, and it is nothing to dump. */
-void bl_view_prepare(struct vm_area_struct *vma, const struct vm_operations_struct *ops)
+/*
+ * Children do not inherit it, and it is nothing to dump. Pages are mapped as the kernel maps them
+ * itself: uncached.
+ */
+void bl_view_prepare(struct vm_area_struct *vma, const struct vm_operations_struct *ops,
+		     bool has_pages)
 {
-	bl_vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
-	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	bl_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	bl_vm_flags_set(vma, has_pages ? VM_MIXEDMAP : VM_IO | VM_PFNMAP);
+	vma->vm_page_prot = has_pages ? pgprot_noncached(vma->vm_page_prot) :
+					pgprot_writecombine(vma->vm_page_prot);
 	vma->vm_ops = ops;
 }
 
@@ -103,7 +113,7 @@ int bl_view_mmap(struct bl_space *space, struct vm_area_struct *vma)
 	if (!mem)
 		return -EINVAL;
 	vma->vm_private_data = mem;
-	bl_view_prepare(vma, &view_ops);
+	bl_view_prepare(vma, &view_ops, mem->has_pages);
 	return 0;
 }
 

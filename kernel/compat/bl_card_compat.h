@@ -6,7 +6,9 @@
 #ifndef BL_CARD_COMPAT_H
 #define BL_CARD_COMPAT_H
 
+#include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/version.h>
@@ -37,6 +39,18 @@ static inline bool bl_file_get_live(struct file *file)
 static inline bool bl_file_get_live(struct file *file)
 {
 	return get_file_active(&file);
+}
+#endif
+
+/* Kernels without ZONE_DEVICE (Debian's 6.1 for arm64) make no pages for memory of devices. */
+#ifndef CONFIG_ZONE_DEVICE
+static inline void *memremap_pages(struct dev_pagemap *pgmap, int nid)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void memunmap_pages(struct dev_pagemap *pgmap)
+{
 }
 #endif
 

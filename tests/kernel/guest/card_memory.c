@@ -51,7 +51,7 @@ static void objects_are_blocks(void)
 static void requests_that_make_no_sense(void)
 {
 	struct object object;
-	struct bl_card_alloc alloc = { .size = 1, .reserved = 1 };
+	struct bl_card_alloc alloc = { .size = 1, .flags = 2 };
 	struct bl_card_export export = { .len = 4096, .flags = 2 };
 	struct bl_card_counters counts = { .flags = 2 };
 	struct bl_card_free gone;
