@@ -2,6 +2,7 @@
 #include "atomic.h"
 
 #include "mem.h"
+#include "util/guard.h"
 
 /* A carry goes into a bit of the boundary, the highest of its field, and no further. */
 static uint64_t add_fields(uint64_t a, uint64_t b, uint64_t boundary)
@@ -51,6 +52,20 @@ static uint32_t do_4(uint32_t *word, const struct bl_packet *packet)
 	return old;
 }
 
+struct op {
+	void *word;
+	const struct bl_packet *packet;
+	uint64_t old;
+};
+
+static int do_op(void *arg)
+{
+	struct op *op = arg;
+
+	op->old = op->packet->operand_len == 8 ? do_8(op->word, op->packet) : do_4(op->word, op->packet);
+	return 0;
+}
+
 /* Where there are no atomic instructions: nobody else of this NIC comes between, but the memory's owner may. */
 static int do_apart(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const struct bl_packet *packet,
 		    uint64_t *old_p)
@@ -75,16 +90,17 @@ static int do_apart(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t
 int bl_atomic_do(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const struct bl_packet *packet,
 		 uint64_t *old_p)
 {
-	char *word;
+	struct op op = {.word = bl_snic_mem_at(mem, off), .packet = packet};
+	int ret;
 
-	if (!bl_snic_mem_is_ordinary(mem) || ((uintptr_t)mem->addr + off) % packet->operand_len)
+	if (!bl_snic_mem_is_ordinary(mem) || (uintptr_t)op.word % packet->operand_len)
 		return do_apart(nic, mem, off, packet, old_p);
-	word = (char *)mem->addr + off;
 	if (nic->dirty)
 		bl_snic_mem_settle(nic);
 	nic->placed = true;
-	*old_p = packet->operand_len == 8 ? do_8((uint64_t *)word, packet) : do_4((uint32_t *)word, packet);
+	ret = bl_guard_call(op.word, packet->operand_len, do_op, &op);
+	*old_p = op.old;
 	if (mem->flush)
 		nic->dirty = mem;
-	return 0;
+	return ret;
 }

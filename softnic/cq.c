@@ -7,6 +7,7 @@
 
 #include "bytes.h"
 #include "mem.h"
+#include "util/guard.h"
 #include "util/log.h"
 
 #define NUMBER_BITS 24
@@ -16,6 +17,7 @@
 /* Where fields lie. */
 enum {
 	RQPN = 24,
+	SRQN = 32,
 	IMM = 36,
 	BYTE_COUNT = 44,
 	TIME = 48,
@@ -76,6 +78,7 @@ int bl_snic_cq_destroy(struct bl_snic_cq *cq)
 	if (cq->users) {
 		ret = fail(EBUSY, "%s: cq 0x%x: %u queues write to it", nic->name, cq->num, cq->users);
 	} else {
+		bl_cq_show(nic);
 		bl_snic_mem_forget(nic, &cq->attr.ring);
 		bl_snic_map_remove(&nic->cqs, cq->num);
 		free(cq);
@@ -89,15 +92,28 @@ uint32_t bl_snic_cq_num(const struct bl_snic_cq *cq)
 	return cq->num;
 }
 
+/* Its memory was taken away: that is told once, and it is not touched again. */
+static int lose(struct bl_snic_cq *cq, const void *addr, int ret)
+{
+	if (cq->lost)
+		return ret;
+	/* memory behind functions alone has no address */
+	cq->lost = addr ? addr : cq;
+	bl_snic_tell(cq->nic, BL_SNIC_CQ_ERR, cq->num);
+	return fail(-ret, "%s: cq 0x%x: its memory at %p cannot be reached any more: %s", cq->nic->name, cq->num, addr,
+		    strerror(-ret));
+}
+
 /* Acquire: the CQE is written after its reader is done with the one that it replaces. */
-static bool is_full(const struct bl_snic_cq *cq)
+static int look_for_room(struct bl_snic_cq *cq)
 {
 	uint32_t ci;
 
 	if (cq->attr.overrun || !cq->attr.dbrec)
-		return false;
-	ci = be32toh(__atomic_load_n(cq->attr.dbrec, __ATOMIC_ACQUIRE));
-	return (((uint32_t)cq->pi - ci) & CI_MASK) >= cq->attr.nr;
+		return 0;
+	if (bl_guard_load32(cq->attr.dbrec, &ci))
+		return lose(cq, cq->attr.dbrec, -EFAULT);
+	return (((uint32_t)cq->pi - be32toh(ci)) & CI_MASK) >= cq->attr.nr ? -ENOSPC : 0;
 }
 
 static void fill(uint8_t *raw, const struct bl_snic_cq *cq, const struct bl_cqe *cqe)
@@ -106,6 +122,7 @@ static void fill(uint8_t *raw, const struct bl_snic_cq *cq, const struct bl_cqe 
 
 	memset(raw, 0, BL_SNIC_CQE_SIZE);
 	bl_be32_put(raw + RQPN, cqe->remote_qpn);
+	bl_be32_put(raw + SRQN, cqe->srqn);
 	memcpy(raw + IMM, &cqe->imm, sizeof(cqe->imm));
 	bl_be32_put(raw + BYTE_COUNT, cqe->len);
 	if (cqe->opcode >= BL_CQE_REQ_ERR) {
@@ -119,26 +136,87 @@ static void fill(uint8_t *raw, const struct bl_snic_cq *cq, const struct bl_cqe 
 	raw[OP_OWN] = (uint8_t)(cqe->opcode << 4 | cqe->solicited << 1 | owner);
 }
 
+void bl_cq_show(struct bl_snic *nic)
+{
+	if (!nic->nr_late)
+		return;
+	/* all but the last words, and what was moved, before these */
+	bl_snic_mem_order(nic);
+	for (unsigned int i = 0; i < nic->nr_late; i++) {
+		const struct bl_cq_late *late = &nic->late[i];
+		struct bl_snic_cq *cq = late->cq;
+		int ret = bl_snic_mem_put(nic, &cq->attr.ring, late->off, late->word, sizeof(late->word));
+
+		if (!ret)
+			continue;
+		/* whose completion it is has been forgotten: its queue pair learns it with the next one */
+		lose(cq, bl_snic_mem_at(&cq->attr.ring, late->off), ret);
+		bl_snic_count(nic, BL_SNIC_CQE, -1ULL);
+		bl_snic_count(nic, BL_SNIC_CQE_LOST, 1);
+	}
+	nic->nr_late = 0;
+	bl_snic_mem_order(nic);
+}
+
+/* Several fences are saved when several completions come at once. */
+static int write_late(struct bl_snic_cq *cq, uint64_t off, const uint8_t *raw)
+{
+	struct bl_snic *nic = cq->nic;
+	struct bl_cq_late *late;
+	int ret;
+
+	/* the entry that this one takes the place of was one for its reader first */
+	if (cq->attr.collapsed || nic->nr_late == BL_CQ_MAX_LATE)
+		bl_cq_show(nic);
+	ret = bl_snic_mem_put(nic, &cq->attr.ring, off, raw, TAIL);
+	if (ret)
+		return ret;
+	late = &nic->late[nic->nr_late++];
+	late->cq = cq;
+	late->off = off + TAIL;
+	memcpy(late->word, raw + TAIL, sizeof(late->word));
+	return 0;
+}
+
+/* The reader polls the owner bit in the last word: the rest first, then that word, in one piece. */
+static int write_raw(struct bl_snic_cq *cq, uint64_t off, const uint8_t *raw)
+{
+	int ret;
+
+	if (cq->attr.ring.put)
+		return write_late(cq, off, raw);
+	ret = bl_snic_mem_write(cq->nic, &cq->attr.ring, off, raw, TAIL);
+	return ret ? ret : bl_snic_mem_write(cq->nic, &cq->attr.ring, off + TAIL, raw + TAIL, BL_SNIC_CQE_SIZE - TAIL);
+}
+
 int bl_cq_put(struct bl_snic_cq *cq, const struct bl_cqe *cqe)
 {
 	uint64_t slot = cq->attr.collapsed ? 0 : cq->pi & (cq->attr.nr - 1);
 	uint64_t off = cq->attr.ring_off + slot * BL_SNIC_CQE_SIZE;
 	struct bl_snic *nic = cq->nic;
 	uint8_t raw[BL_SNIC_CQE_SIZE];
-	int ret;
+	int ret = cq->lost ? -EFAULT : look_for_room(cq);
 
-	if (is_full(cq)) {
+	if (ret == -ENOSPC) {
 		bl_snic_count(nic, BL_SNIC_CQ_OVERRUN, 1);
-		return -ENOSPC;
+		cq->overruns++;
+		if (!cq->full)
+			bl_snic_tell(nic, BL_SNIC_CQ_ERR, cq->num);
+		cq->full = true;
 	}
-	fill(raw, cq, cqe);
-	/* the reader polls the owner bit in the last word: the rest first, then that word, in one piece */
-	ret = bl_snic_mem_write(nic, &cq->attr.ring, off, raw, TAIL);
-	if (!ret)
-		ret = bl_snic_mem_write(nic, &cq->attr.ring, off + TAIL, raw + TAIL, BL_SNIC_CQE_SIZE - TAIL);
-	if (ret)
+	if (!ret) {
+		cq->full = false;
+		fill(raw, cq, cqe);
+		ret = write_raw(cq, off, raw);
+		if (ret)
+			lose(cq, bl_snic_mem_at(&cq->attr.ring, off), ret);
+	}
+	if (ret) {
+		bl_snic_count(nic, BL_SNIC_CQE_LOST, ret != -ENOSPC);
 		return ret;
+	}
 	cq->pi++;
+	memcpy(cq->last, raw, sizeof(cq->last));
 	bl_snic_count(nic, BL_SNIC_CQE, 1);
 	if (cqe->opcode >= BL_CQE_REQ_ERR)
 		bl_snic_count(nic, BL_SNIC_CQE_ERROR, 1);

@@ -15,13 +15,20 @@ enum bl_cqe_opcode {
 	BL_CQE_RESP_ERR = 14
 };
 
-/* @pi: CQEs written since it was made; @users: queues that write to it */
+/*
+ * @pi: CQEs written since it was made; @users: queues that write to it; @overruns: CQEs that were lost; @last: CQE; @full: the
+ * last one found no room; @lost: address of its memory that is there no more, which is not touched again, or NULL
+ */
 struct bl_snic_cq {
 	struct bl_snic *nic;
 	struct bl_snic_cq_attr attr;
 	uint32_t num;
 	unsigned int users;
 	uint64_t pi;
+	uint64_t overruns;
+	uint8_t last[BL_SNIC_CQE_SIZE];
+	bool full;
+	const void *lost;
 };
 
 /**
@@ -32,6 +39,7 @@ struct bl_snic_cq {
  * @solicited:	 the sender asked for an event
  * @wqe_counter: index of the WQE
  * @qpn, @remote_qpn: queue pairs
+ * @srqn:	 shared receive queue that the WQE is of; 0: none
  * @len:	 bytes moved
  * @imm:	 immediate, as it came
  */
@@ -44,6 +52,7 @@ struct bl_cqe {
 	uint16_t wqe_counter;
 	uint32_t qpn;
 	uint32_t remote_qpn;
+	uint32_t srqn;
 	uint32_t len;
 	uint32_t imm;
 };
@@ -53,9 +62,12 @@ struct bl_cqe {
  * @cq:	 completion queue
  * @cqe: completion
  *
- * What was moved before is seen by who sees the CQE.
- * Return: 0, -ENOSPC (no room: counted and lost), or what the ring's memory says.
+ * What was moved before is seen by who sees the CQE, which may be only after bl_cq_show().
+ * Return: 0, -ENOSPC (no room: counted and lost), or what the ring's memory says, then and from then on.
  */
 int bl_cq_put(struct bl_snic_cq *cq, const struct bl_cqe *cqe);
+
+/* Every completion so far can be seen. */
+void bl_cq_show(struct bl_snic *nic);
 
 #endif

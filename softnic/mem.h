@@ -8,14 +8,27 @@
 
 #include "nic.h"
 
-/* Return: 0 or what the memory's own read says. */
+/* Return: 0, what the memory's own read says, or -EFAULT: it is there no more. */
 int bl_snic_mem_read(const struct bl_snic_mem *mem, uint64_t off, void *dst, size_t len);
 
 /*
  * Bytes arrive from the front to the back: who sees the last word, of up to 8 aligned bytes, sees the rest, and what
- * was written before. Return: 0 or what the memory's own write says.
+ * was written before. Return: 0, what the memory's own write says, or -EFAULT: it is there no more.
  */
 int bl_snic_mem_write(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const void *src, size_t len);
+
+/*
+ * The same without order among such writes, of memory with put: nothing of it counts until bl_snic_mem_order(), which
+ * comes before what tells of it. Return: as above.
+ */
+int bl_snic_mem_put(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const void *src, size_t len);
+void bl_snic_mem_order(struct bl_snic *nic);
+
+/* Where it lies; NULL: behind functions alone. */
+static inline void *bl_snic_mem_at(const struct bl_snic_mem *mem, uint64_t off)
+{
+	return mem->addr ? (char *)mem->addr + off : NULL;
+}
 
 /* Whether a CPU's atomic instructions work on it. */
 static inline bool bl_snic_mem_is_ordinary(const struct bl_snic_mem *mem)
@@ -26,6 +39,9 @@ static inline bool bl_snic_mem_is_ordinary(const struct bl_snic_mem *mem)
 /* Before anything is written by which somebody learns of earlier writes: they are seen first, whoever owns the memory.
  */
 void bl_snic_mem_settle(struct bl_snic *nic);
+
+/* At the end of a pass, or before a peer is told: earlier writes are at least on their way. */
+void bl_snic_mem_push(struct bl_snic *nic);
 
 /* The memory goes away. */
 void bl_snic_mem_forget(struct bl_snic *nic, const struct bl_snic_mem *mem);

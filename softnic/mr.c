@@ -8,6 +8,7 @@
 #include "mem.h"
 #include "pd.h"
 #include "rwqe.h"
+#include "share.h"
 #include "util/log.h"
 
 #define REMOTE_CHANGES (BL_SNIC_REMOTE_WRITE | BL_SNIC_REMOTE_ATOMIC)
@@ -21,8 +22,14 @@ static uint32_t key_of(uint32_t count)
 	return count * 0x9e3779b1U;
 }
 
-static int add(struct bl_snic *nic, struct bl_snic_mr *mr)
+/* @key: 0: any */
+static int add(struct bl_snic *nic, struct bl_snic_mr *mr, uint32_t key)
 {
+	mr->key = key;
+	if (key && (key == BL_RWQE_END || bl_snic_map_find(&nic->mrs, key)))
+		return -EEXIST;
+	if (key)
+		return bl_snic_map_add(&nic->mrs, key, mr);
 	do {
 		mr->key = key_of(++nic->next_mr);
 	} while (!mr->key || mr->key == BL_RWQE_END || bl_snic_map_find(&nic->mrs, mr->key));
@@ -42,8 +49,8 @@ static int check_args(const struct bl_snic *nic, const struct bl_snic_mem *mem, 
 	return 0;
 }
 
-int bl_snic_mr_create(struct bl_snic_pd *pd, const struct bl_snic_mem *mem, uint64_t iova, size_t len,
-		      unsigned int access, struct bl_snic_mr **mr_p)
+static int create(struct bl_snic_pd *pd, const struct bl_snic_mem *mem, uint64_t iova, size_t len, unsigned int access,
+		  uint32_t key, struct bl_snic_mr **mr_p)
 {
 	struct bl_snic *nic = pd->nic;
 	struct bl_snic_mr *mr;
@@ -60,10 +67,11 @@ int bl_snic_mr_create(struct bl_snic_pd *pd, const struct bl_snic_mem *mem, uint
 		goto unlock;
 	}
 	*mr = (struct bl_snic_mr){.nic = nic, .pd = pd, .mem = *mem, .iova = iova, .len = len, .access = access};
-	ret = add(nic, mr);
+	ret = add(nic, mr, key);
 	if (ret) {
 		free(mr);
-		ret = fail(ENOMEM, "%s: out of memory for keys", nic->name);
+		ret = ret == -EEXIST ? fail(EEXIST, "%s: key 0x%x is in use, or none", nic->name, key) :
+				       fail(ENOMEM, "%s: out of memory for keys", nic->name);
 		goto unlock;
 	}
 	pd->users++;
@@ -73,7 +81,21 @@ unlock:
 	return ret;
 }
 
-/* Nothing is in use: every access looks the key up anew, under the lock. */
+int bl_snic_mr_create(struct bl_snic_pd *pd, const struct bl_snic_mem *mem, uint64_t iova, size_t len,
+		      unsigned int access, struct bl_snic_mr **mr_p)
+{
+	return create(pd, mem, iova, len, access, 0, mr_p);
+}
+
+int bl_snic_mr_create_as(struct bl_snic_pd *pd, const struct bl_snic_mem *mem, uint64_t iova, size_t len,
+			 unsigned int access, uint32_t key, struct bl_snic_mr **mr_p)
+{
+	if (!key)
+		return fail(EINVAL, "%s: key 0 is none", pd->nic->name);
+	return create(pd, mem, iova, len, access, key, mr_p);
+}
+
+/* Nothing is in use but by movers: every other access looks the key up anew, under the lock. */
 int bl_snic_mr_destroy(struct bl_snic_mr *mr)
 {
 	struct bl_snic *nic = mr->nic;
@@ -81,12 +103,21 @@ int bl_snic_mr_destroy(struct bl_snic_mr *mr)
 
 	if (ret)
 		return ret;
-	bl_snic_mem_forget(nic, &mr->mem);
+	/* from here on no job begins */
 	bl_snic_map_remove(&nic->mrs, mr->key);
-	mr->pd->users--;
-	free(mr);
+	ret = bl_jobs_wait(nic, &mr->jobs, "region", mr->key);
+	if (ret) {
+		/* cannot fail: its place is free */
+		bl_snic_map_add(&nic->mrs, mr->key, mr);
+	} else {
+		bl_share_drop(nic, mr->key);
+		bl_share_wait(nic, mr->key);
+		bl_snic_mem_forget(nic, &mr->mem);
+		mr->pd->users--;
+		free(mr);
+	}
 	bl_snic_unlock(nic);
-	return 0;
+	return ret;
 }
 
 uint32_t bl_snic_mr_lkey(const struct bl_snic_mr *mr)

@@ -13,6 +13,7 @@ struct bl_snic_mr {
 	size_t len;
 	unsigned int access;
 	uint32_t key;
+	unsigned int jobs; /* that movers have in it */
 };
 
 /**

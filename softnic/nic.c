@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #define log_fmt(fmt) "snic/nic: " fmt
+#include "cq.h"
+#include "mem.h"
 #include "nic.h"
 
 #include <errno.h>
@@ -10,8 +12,13 @@
 #include <unistd.h>
 
 #include "mr.h"
+#include "offload.h"
 #include "qp.h"
+#include "share.h"
+#include "show.h"
+#include "srq.h"
 #include "util/clock.h"
+#include "util/guard.h"
 #include "util/log.h"
 
 #define OWNED	 0x6f776e64U
@@ -19,8 +26,7 @@
 #define NO_FLOOR UINT64_MAX
 #define SPIN_US	 200
 /* Small numbers are those of special queue pairs. */
-#define FIRST_QP      0x40
-#define LAST_FIRST_QP 0x800000
+#define FIRST_QP 0x40
 
 #define LEAST_MTU 256
 
@@ -68,19 +74,22 @@ int bl_snic_lock(struct bl_snic *nic)
 
 void bl_snic_unlock(struct bl_snic *nic)
 {
+	bl_cq_show(nic);
+	bl_snic_mem_push(nic);
+	bl_show_changed(nic);
 	nic->in_call = false;
 	pthread_mutex_unlock(&nic->lock);
 }
 
 int bl_snic_number(struct bl_snic_map *map, uint32_t *next_p, unsigned int bits, void *object, uint32_t *number_p)
 {
-	uint32_t mask = (uint32_t)((1ULL << bits) - 1), number;
+	uint32_t mask = (uint32_t)((1ULL << bits) - 1), high = *next_p & ~mask, number;
 	int ret;
 
 	if (map->nr >= mask / 2)
 		return -ENOMEM;
 	do {
-		number = ++*next_p & mask;
+		number = *next_p = high | ((*next_p + 1) & mask);
 	} while (!number || bl_snic_map_find(map, number));
 	ret = bl_snic_map_add(map, number, object);
 	if (!ret)
@@ -126,7 +135,7 @@ static void set_numbers(struct bl_snic *nic)
 	for (size_t i = 0; i < sizeof(nic->gid); i++)
 		hash = (hash ^ nic->gid[i]) * 0x01000193U;
 	nic->next_mr = hash;
-	nic->next_qp = FIRST_QP + (hash >> 8) % (LAST_FIRST_QP - FIRST_QP);
+	nic->next_qp |= FIRST_QP + (hash >> 8) % ((1U << (nic->qpn_bits - 1)) - FIRST_QP);
 }
 
 static int open_link(struct bl_snic *nic)
@@ -150,6 +159,7 @@ static int open_link(struct bl_snic *nic)
 	nic->max_payload = nic->ops->max_payload(nic->link);
 	if (nic->max_payload > BL_SNIC_MAX_PAYLOAD)
 		nic->max_payload = BL_SNIC_MAX_PAYLOAD;
+	bl_snic_port_begin(nic);
 	set_numbers(nic);
 	return 0;
 }
@@ -165,6 +175,7 @@ int bl_snic_open(const struct bl_snic_attr *attr, struct bl_snic **nic_p)
 	if (!nic)
 		return fail(ENOMEM, "out of memory");
 	set_attr(nic, attr);
+	bl_guard_init();
 	pthread_mutex_init(&nic->lock, NULL);
 	ret = own(nic);
 	if (ret)
@@ -172,12 +183,14 @@ int bl_snic_open(const struct bl_snic_attr *attr, struct bl_snic **nic_p)
 	ret = open_link(nic);
 	if (ret)
 		goto disown;
+	bl_show_open(nic);
 	ret = nic->attr.manual ? 0 : bl_snic_thread_start(nic);
 	if (ret)
-		goto close_link;
+		goto close_show;
 	*nic_p = nic;
 	return 0;
-close_link:
+close_show:
+	bl_show_close(nic, false);
 	nic->ops->close(nic->link);
 disown:
 	disown(nic);
@@ -196,6 +209,8 @@ static void free_objects(struct bl_snic *nic, bool close_paths)
 		next = qp->next;
 		if (qp->path && close_paths)
 			nic->ops->path_close(qp->path);
+		if (qp->offload && close_paths)
+			bl_offload_close(qp);
 		bl_qp_free(qp);
 	}
 	for (void *object; (object = bl_snic_map_any(&nic->mrs)); free(object))
@@ -209,6 +224,8 @@ static void free_objects(struct bl_snic *nic, bool close_paths)
 		free(uar->page);
 		free(uar);
 	}
+	bl_shares_free(nic);
+	bl_srqs_free(nic);
 	bl_snic_map_free(&nic->qps);
 	bl_snic_map_free(&nic->mrs);
 	bl_snic_map_free(&nic->cqs);
@@ -218,10 +235,21 @@ static void free_objects(struct bl_snic *nic, bool close_paths)
 
 static void say_what_is_left(const struct bl_snic *nic)
 {
-	if (nic->qps.nr || nic->mrs.nr || nic->cqs.nr || nic->pds.nr || nic->uars.nr)
+	if (nic->qps.nr || nic->mrs.nr || nic->cqs.nr || nic->pds.nr || nic->uars.nr || nic->srqs.nr)
 		log_warn("%s: closed with %u queue pairs, %u memory regions, %u completion queues, %u domains, %u "
-			 "pages left",
-			 nic->name, nic->qps.nr, nic->mrs.nr, nic->cqs.nr, nic->pds.nr, nic->uars.nr);
+			 "pages, %u shared receive queues left",
+			 nic->name, nic->qps.nr, nic->mrs.nr, nic->cqs.nr, nic->pds.nr, nic->uars.nr, nic->srqs.nr);
+}
+
+static void say_what_was_placed(const struct bl_snic *nic)
+{
+	const uint64_t *counters = nic->counters;
+
+	if (counters[BL_SNIC_PLACED] || counters[BL_SNIC_PLACE_REFUSED])
+		log_info("%s: %llu messages of %llu bytes were placed, %llu came in packets after all", nic->name,
+			 (unsigned long long)counters[BL_SNIC_PLACED],
+			 (unsigned long long)counters[BL_SNIC_PLACED_BYTES],
+			 (unsigned long long)counters[BL_SNIC_PLACE_REFUSED]);
 }
 
 void bl_snic_close(struct bl_snic *nic)
@@ -232,9 +260,14 @@ void bl_snic_close(struct bl_snic *nic)
 		if (!nic->in_call)
 			free_objects(nic, false);
 		nic->ops->forget(nic->link);
+		bl_show_close(nic, true);
 	} else {
 		if (!nic->attr.manual)
 			bl_snic_thread_stop(nic);
+		bl_show_close(nic, false);
+		bl_jobs_wait(nic, &nic->nr_jobs, "port", 0);
+		bl_shares_close(nic);
+		say_what_was_placed(nic);
 		say_what_is_left(nic);
 		free_objects(nic, true);
 		nic->ops->close(nic->link);
@@ -244,9 +277,9 @@ void bl_snic_close(struct bl_snic *nic)
 	free(nic);
 }
 
-const uint8_t *bl_snic_gid(const struct bl_snic *nic)
+struct bl_snic_link *bl_snic_link(struct bl_snic *nic)
 {
-	return nic->gid;
+	return nic->link;
 }
 
 int bl_snic_progress(struct bl_snic *nic)
@@ -255,10 +288,13 @@ int bl_snic_progress(struct bl_snic *nic)
 
 	if (ret)
 		return ret;
-	if (nic->attr.manual)
-		ret = bl_snic_pass(nic);
-	else
+	if (nic->attr.manual) {
+		do {
+			ret = bl_snic_pass(nic);
+		} while (!ret && nic->unseen);
+	} else {
 		ret = fail(EINVAL, "%s: its thread makes the progress", nic->name);
+	}
 	bl_snic_unlock(nic);
 	return ret;
 }

@@ -32,6 +32,15 @@ enum bl_packet_opcode {
 	BL_PKT_ATOMIC_ACK = 0x12,
 	BL_PKT_CMP_SWAP = 0x13,
 	BL_PKT_FETCH_ADD = 0x14,
+	/* not of the wire: messages whose bytes do not travel in packets, place.h */
+	BL_PKT_PLACE_SEND = 0x18,
+	BL_PKT_PLACE_SEND_IMM = 0x19,
+	BL_PKT_PLACE_WRITE = 0x1a,
+	BL_PKT_PLACE_WRITE_IMM = 0x1b,
+	/* not of the wire: about memory that may be placed from, share.h */
+	BL_PKT_SHARE = 0x1c,
+	/* not of the wire: all answers of a read whose bytes were placed, place.h */
+	BL_PKT_READ_PLACED = 0x1d,
 	/* not of the wire: masked atomics, which only a transport between two of these NICs can carry */
 	BL_PKT_MASKED_CMP_SWAP = 0x1e,
 	BL_PKT_MASKED_FETCH_ADD = 0x1f,
@@ -40,6 +49,8 @@ enum bl_packet_opcode {
 
 #define BL_PKT_SOLICITED 0x1
 #define BL_PKT_ACK_REQ	 0x2
+#define BL_PKT_PLACE	 0x8 /* of a read request: it is of request @swap_add, and its bytes may be placed */
+#define BL_PKT_PLACING	 0x4 /* of an acknowledgement: messages after it are being placed */
 
 #define BL_PSN_MASK 0xffffffU
 
@@ -50,6 +61,7 @@ enum bl_packet_opcode {
 #define BL_AETH_INVALID	   0x61
 #define BL_AETH_ACCESS	   0x62
 #define BL_AETH_OPERATION  0x63
+#define BL_AETH_UNPLACED   0x64 /* not of the wire: this message cannot be placed, send its bytes */
 
 /**
  * struct bl_packet - headers of a packet; the payload lies beside it
@@ -61,7 +73,9 @@ enum bl_packet_opcode {
  *	      (not of the wire, where it is always 0)
  * @src_qpn:  only where the transport can carry it; else 0
  * @va, @rkey, @dma_len: of requests that name memory
- * @swap_add, @compare, @swap_mask, @compare_mask: of atomics; the field boundary of a masked add is in @compare_mask
+ * @swap_add, @compare, @swap_mask, @compare_mask: of atomics; the field boundary of a masked add is in @compare_mask.
+ *	      Of what is placed, @compare_mask is how many sequence numbers it takes, and @swap_add the request's count in
+ *	      its send queue; with @compare, of another NIC, @swap_add is where it begins in shared memory of that number
  * @original: of atomic acknowledgements
  * @len:      bytes of payload
  */

@@ -5,13 +5,21 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "active.h"
 #include "mem.h"
+#include "offload.h"
+#include "place.h"
+#include "share.h"
 #include "util/log.h"
 
-#define NUMBER_BITS 24
 #define MAX_NR	    32768
 /* A request has at most 16 blocks: one that begins in the last block of the ring needs 15 behind it. */
 #define EXTRA_BLOCKS 15
+
+size_t bl_qp_nr_blocks(const struct bl_snic_qp *qp)
+{
+	return qp->attr.sq_nr ? qp->attr.sq_nr + EXTRA_BLOCKS : 0;
+}
 
 static bool is_size(uint32_t nr)
 {
@@ -39,6 +47,9 @@ static int check_receive(const struct bl_snic *nic, const struct bl_snic_qp_attr
 	if (!is_size(attr->rq_nr))
 		return fail(EINVAL, "%s: %u receive lists: not a power of two up to %u", nic->name, attr->rq_nr,
 			    MAX_NR);
+	if (attr->srq && (attr->rq_nr || !attr->recv_cq))
+		return fail(EINVAL, "%s: a shared receive queue and %s", nic->name,
+			    attr->rq_nr ? "a receive ring as well" : "no completion queue");
 	if (!attr->rq_nr)
 		return 0;
 	if (!attr->rq_sges || attr->rq_sges > BL_RWQE_MAX_SGES || attr->rq_sges & (attr->rq_sges - 1))
@@ -66,7 +77,7 @@ static int check_attr(const struct bl_snic *nic, const struct bl_snic_qp_attr *a
 	if (ret)
 		return ret;
 	if ((attr->send_cq && attr->send_cq->nic != nic) || (attr->recv_cq && attr->recv_cq->nic != nic) ||
-	    (attr->uar && attr->uar->nic != nic))
+	    (attr->uar && attr->uar->nic != nic) || (attr->srq && attr->srq->nic != nic))
 		return fail(EINVAL, "%s: an object of another NIC", nic->name);
 	if (attr->no_dbrec && attr->uar && attr->uar->owner)
 		return fail(EINVAL, "%s: uar %u serves another queue pair without record", nic->name, attr->uar->id);
@@ -77,22 +88,30 @@ static int check_attr(const struct bl_snic *nic, const struct bl_snic_qp_attr *a
 static void set_queues(struct bl_snic_qp *qp)
 {
 	qp->sq = (struct bl_sq){.blocks = qp->sq.blocks, .wrs = qp->sq.wrs, .watched = qp->sq.watched};
+	bl_rq_drop(qp);
 	qp->rq.pi = qp->rq.ci = 0;
-	qp->rq.taken = false;
+	qp->rq.lost = false;
 }
 
 void bl_qp_reset(struct bl_snic_qp *qp)
 {
 	if (qp->path)
 		qp->nic->ops->path_close(qp->path);
+	bl_place_drop(qp);
+	if (qp->path)
+		bl_share_part(qp);
 	qp->path = NULL;
+	bl_resp_drop_replies(qp);
 	set_queues(qp);
 	free(qp->resp.replies);
 	free(qp->resp.history);
+	free(qp->resp.placing);
 	qp->req = (struct bl_requester){.una = 0};
 	qp->resp = (struct bl_responder){.epsn = 0};
 	qp->error = (struct bl_snic_error){.syndrome = 0};
 	qp->error_cqe = false;
+	qp->culprit = UINT64_MAX;
+	qp->loop = false;
 	qp->mod = (struct bl_snic_qp_mod){.state = BL_SNIC_RST};
 	qp->state = BL_SNIC_RST;
 	/* what rang in the life before must not be taken for a doorbell of the next */
@@ -104,8 +123,12 @@ void bl_qp_free(struct bl_snic_qp *qp)
 {
 	free(qp->sq.blocks);
 	free(qp->sq.wrs);
+	for (unsigned int i = 0; i < qp->resp.nr_replies; i++)
+		free(qp->resp.replies[i].move);
 	free(qp->resp.replies);
 	free(qp->resp.history);
+	free(qp->resp.placing);
+	free(qp->offload);
 	free(qp);
 }
 
@@ -134,6 +157,8 @@ static void use(struct bl_snic_qp *qp, unsigned int change)
 		qp->attr.send_cq->users += change;
 	if (qp->attr.recv_cq)
 		qp->attr.recv_cq->users += change;
+	if (qp->attr.srq)
+		qp->attr.srq->users += change;
 	if (qp->attr.uar)
 		qp->attr.uar->users += change;
 }
@@ -171,10 +196,12 @@ int bl_snic_qp_create(struct bl_snic_pd *pd, const struct bl_snic_qp_attr *attr,
 	}
 	qp->nic = nic;
 	qp->pd = pd;
-	ret = bl_snic_number(&nic->qps, &nic->next_qp, NUMBER_BITS, qp, &qp->num);
+	if (nic->ops->offload)
+		ret = bl_offload_open(qp);
+	else if (bl_snic_number(&nic->qps, &nic->next_qp, nic->qpn_bits, qp, &qp->num))
+		ret = fail(ENOMEM, "%s: no number for a queue pair", nic->name);
 	if (ret) {
 		bl_qp_free(qp);
-		fail(ENOMEM, "%s: no number for a queue pair", nic->name);
 		goto unlock;
 	}
 	publish(qp);
@@ -193,6 +220,11 @@ int bl_snic_qp_destroy(struct bl_snic_qp *qp)
 
 	if (ret)
 		return ret;
+	ret = bl_jobs_wait(nic, &qp->jobs, "qp", qp->num);
+	if (ret)
+		goto unlock;
+	if (qp->offload)
+		bl_offload_close(qp);
 	bl_qp_reset(qp);
 	use(qp, -1U);
 	if (qp->uar_word)
@@ -200,10 +232,14 @@ int bl_snic_qp_destroy(struct bl_snic_qp *qp)
 	while (*place != qp)
 		place = &(*place)->next;
 	*place = qp->next;
+	bl_active_forget(qp);
+	if (nic->show.next_qp == qp)
+		nic->show.next_qp = qp->next;
 	bl_snic_map_remove(&nic->qps, qp->num);
 	bl_qp_free(qp);
+unlock:
 	bl_snic_unlock(nic);
-	return 0;
+	return ret;
 }
 
 uint32_t bl_snic_qp_num(const struct bl_snic_qp *qp)
@@ -222,6 +258,7 @@ int bl_snic_qp_watch(struct bl_snic_qp *qp, const uint64_t *word)
 		ret = fail(EINVAL, "%s: qp 0x%x: the word is not aligned", nic->name, qp->num);
 	else
 		qp->sq.watched = word;
+	bl_active_wake(qp);
 	bl_snic_unlock(nic);
 	return ret;
 }

@@ -14,6 +14,7 @@
 #include "cq.h"
 #include "pd.h"
 #include "rwqe.h"
+#include "srq.h"
 #include "uar.h"
 #include "wqe.h"
 
@@ -28,6 +29,9 @@
  * @nr_bb:    blocks of the ring
  * @syndrome: what is wrong with it: it is not sent (any more), and fails when all before it are complete
  * @done:     nothing is left to do but to complete it
+ * @early_len: bytes of @early that are its data, read ahead; 0: none
+ * @placed:   its bytes do not travel in packets, place.h; @fetched: the same of a read, if the peer likes
+ * @share, @share_off: where they are, of another NIC's process's; 0 where both sides are on one NIC
  * @why, @bad_addr, @bad_key, @bad_len: the reason, and memory that it is about
  */
 struct bl_wr {
@@ -38,10 +42,15 @@ struct bl_wr {
 	uint16_t nr_bb;
 	uint8_t syndrome;
 	bool done;
+	uint8_t early_len;
+	bool placed;
+	bool fetched;
+	uint64_t share, share_off;
 	const char *why;
 	uint64_t bad_addr;
 	uint64_t bad_len;
 	uint32_t bad_key;
+	uint8_t early[BL_SNIC_PEEK_MAX];
 };
 
 /**
@@ -53,6 +62,7 @@ struct bl_wr {
  * @late:    since when the next block is not what it should be; 0: it is not late
  * @watched: count of posted blocks, or NULL
  * @seen:    doorbell record or register as it was last read
+ * @lost:    its memory is there no more
  */
 struct bl_sq {
 	uint8_t *blocks;
@@ -62,12 +72,17 @@ struct bl_sq {
 	uint64_t late;
 	const uint64_t *watched;
 	uint64_t seen;
+	bool lost;
 };
 
-/* @pi, @ci: lists posted and completed; @taken: @rwqe is the list at @ci */
+/*
+ * @pi, @ci: lists posted and completed, of a shared queue taken and completed; @taken: @rwqe is the list at @ci, and
+ * @index its number in a shared queue; @lost: the record is there no more
+ */
 struct bl_rq {
 	uint64_t pi, ci;
-	bool taken;
+	bool taken, lost;
+	uint16_t index;
 	struct bl_rwqe rwqe;
 };
 
@@ -84,7 +99,12 @@ struct bl_rq {
  * @rnr_until: the peer is not ready before; 0: it is
  * @retries, @rnr_retries: since the last progress
  * @gap:      @una for which a gap in the answers was seen
+ * @refused, @refused_psn: what the peer has said of a request that it refuses, while answers before it are missing, or 0
  * @dropping: of a UC queue pair whose way is blocked for too long: packets are lost
+ * @nr_placed: placed requests that were sent and are not complete
+ * @placed_end: end of the last of them; nothing else is sent before all of it is acknowledged
+ * @unplaced:  key of memory that nothing can be placed in; @unplaced_sends: the same of receive lists
+ * @place_timer: of a UC queue pair: when placed requests that nobody works on count as lost; 0: there are none
  */
 struct bl_requester {
 	uint64_t una, nxt, assigned;
@@ -96,7 +116,14 @@ struct bl_requester {
 	uint64_t rnr_until;
 	unsigned int retries, rnr_retries;
 	uint64_t gap;
+	uint64_t refused_psn;
+	uint8_t refused;
 	bool dropping;
+	unsigned int nr_placed;
+	uint64_t placed_end;
+	uint32_t unplaced;
+	bool unplaced_sends;
+	uint64_t place_timer;
 };
 
 /**
@@ -107,6 +134,8 @@ struct bl_requester {
  * @msn:     message number
  * @atomic:  of a single packet with @original
  * @again:   asked for again: does not count among those that were agreed on
+ * @owes, @owed: bytes to be counted as served when it is sent: of a read, or of what it takes the place of
+ * @move:    of a read that is placed, or NULL; @count: its request in the peer's send queue
  */
 struct bl_reply {
 	uint64_t psn;
@@ -116,10 +145,14 @@ struct bl_reply {
 	uint32_t msn;
 	bool atomic;
 	bool again;
+	bool owes;
 	uint32_t rkey;
 	uint32_t len;
+	uint32_t owed;
 	uint64_t va;
 	uint64_t original;
+	uint64_t count;
+	struct bl_move *move;
 };
 
 struct bl_atomic_result {
@@ -143,15 +176,18 @@ enum bl_ack_kind { BL_ACK_NONE, BL_ACK_POSITIVE, BL_ACK_RNR, BL_ACK_NAK, BL_ACK_
 /**
  * struct bl_responder - what was received
  * @epsn:      expected sequence number
+ * @acked:     end of the last SEND or WRITE packet: the answers of reads and atomics are their acknowledgements
  * @msn:       complete messages
  * @nak_sent:  the sender knows of the gap
  * @ack:       what is to be said once all replies are sent
  * @ack_syndrome, @ack_psn: of it; the number only of one that is fatal
  * @replies, @nr_replies, @max_replies: in order of sequence numbers; one half is for those that are asked for again
  * @history:   results of the last atomics; a ring of @max_replies, @nr_atomics counts
+ * @placing:   messages that are being placed; NULL before the first
  */
 struct bl_responder {
 	uint64_t epsn;
+	uint64_t acked;
 	uint32_t msn;
 	bool nak_sent;
 	enum bl_ack_kind ack;
@@ -162,16 +198,25 @@ struct bl_responder {
 	unsigned int nr_replies, max_replies;
 	struct bl_atomic_result *history;
 	uint64_t nr_atomics;
+	struct bl_placing *placing;
 };
 
 /**
  * struct bl_snic_qp - a queue pair
+ * @active, @next_active, @quiet: it is served in each pass, the next of those, and passes for which it had nothing to do
  * @packet: payload of a packet that it sends
  * @error:  first cause; @error_cqe: there was a CQE with an error
+ * @culprit: request that was the cause, UINT64_MAX: none; @culprit_syndrome, @culprit_vendor: that it completes with
+ * @loop:   the peer is a queue pair of this NIC
+ * @jobs:   that movers have for it, as sender or receiver
  * @uar_word: doorbell without record, or NULL
+ * @offload: what carries its requests, offload.h; NULL: this NIC does
  */
 struct bl_snic_qp {
 	struct bl_snic_qp *next;
+	struct bl_snic_qp *next_active;
+	bool active;
+	uint32_t quiet;
 	struct bl_snic *nic;
 	struct bl_snic_pd *pd;
 	uint32_t num;
@@ -181,8 +226,13 @@ struct bl_snic_qp {
 	struct bl_snic_path *path;
 	uint32_t packet;
 	const uint64_t *uar_word;
+	struct bl_offload *offload;
 	struct bl_snic_error error;
 	bool error_cqe;
+	uint64_t culprit;
+	uint8_t culprit_syndrome, culprit_vendor;
+	bool loop;
+	unsigned int jobs;
 	struct bl_sq sq;
 	struct bl_rq rq;
 	struct bl_requester req;
@@ -199,6 +249,23 @@ static inline bool bl_qp_is_rc(const struct bl_snic_qp *qp)
 	return qp->attr.type == BL_SNIC_RC;
 }
 
+/* What became of a request or a receive list: @done and the three counters behind it. */
+static inline void bl_snic_count_end(struct bl_snic *nic, enum bl_snic_counter done, uint8_t syndrome, uint64_t bytes)
+{
+	if (!syndrome) {
+		bl_snic_count(nic, done, 1);
+		bl_snic_count(nic, done + 1, bytes);
+	} else {
+		bl_snic_count(nic, done + (syndrome == BL_SYNDROME_FLUSHED ? 3 : 2), 1);
+	}
+}
+
+/* What receive lists may reach. */
+static inline const struct bl_snic_pd *bl_qp_list_pd(const struct bl_snic_qp *qp)
+{
+	return qp->attr.srq ? qp->attr.srq->pd : qp->pd;
+}
+
 /* The count that is nearest to @near and has @psn as its low 24 bits. */
 static inline uint64_t bl_psn_near(uint64_t near, uint32_t psn)
 {
@@ -210,14 +277,24 @@ void bl_qp_reset(struct bl_snic_qp *qp);
 /* qp.c: frees it, whoever uses it. */
 void bl_qp_free(struct bl_snic_qp *qp);
 
+/* sq.c: whether a doorbell says something else than the last time; it is not taken. */
+bool bl_sq_rung(const struct bl_snic_qp *qp);
+
 /* sq.c: look at the doorbells and take requests over. Return: how many. */
 int bl_sq_take(struct bl_snic_qp *qp);
 
 /*
  * rq.c: have a receive list in rq.rwqe.
- * Return: 0, -EAGAIN when none is posted, or what the ring's memory says.
+ * Return: 0, -EAGAIN when none is posted, or another error and in *@why_p what is wrong: -EBADMSG, -EPIPE as
+ * bl_srq_take() says, or what the memory of record and ring says.
  */
-int bl_rq_take(struct bl_snic_qp *qp);
+int bl_rq_take(struct bl_snic_qp *qp, const char **why_p);
+/* rq.c: lists of a queue of its own that are posted and not used up. */
+uint64_t bl_rq_posted(struct bl_snic_qp *qp);
+/* rq.c: read list number @count of that, which is posted, whatever rq.rwqe is. Return: 0 or what the ring's memory says. */
+int bl_rq_read(struct bl_snic_qp *qp, uint64_t count, struct bl_rwqe *rwqe);
+/* rq.c: it goes without having used rq.rwqe, which may be others' as well. */
+void bl_rq_drop(struct bl_snic_qp *qp);
 /* rq.c: the list at ci is used up: completion @cqe, of which opcode, syndrome, lengths and immediate are set. */
 void bl_rq_complete(struct bl_snic_qp *qp, struct bl_cqe *cqe);
 
@@ -226,12 +303,16 @@ void bl_rq_complete(struct bl_snic_qp *qp, struct bl_cqe *cqe);
  * @syndrome, @vendor: of the CQE
  * @responder: a request of the peer, not of this side
  * @quiet:    nobody waits for anything: not an error for the log
+ * @asked:    by its user: no event
+ * @event:    syndrome that says what kind of event it is, where that is another than @syndrome; else 0
  */
 struct bl_cause {
 	uint8_t syndrome;
 	uint8_t vendor;
 	bool responder;
 	bool quiet;
+	bool asked;
+	uint8_t event;
 };
 
 /*
@@ -244,6 +325,9 @@ void bl_qp_fail(struct bl_snic_qp *qp, uint64_t wr, const struct bl_cause *cause
 void bl_qp_fail_bad(struct bl_snic_qp *qp, uint64_t wr);
 /* qp_error.c: in ERR, complete what is posted as flushed. Return: how much it was. */
 int bl_qp_flush(struct bl_snic_qp *qp);
+/* qp_error.c: the two halves of it. */
+int bl_qp_flush_sends(struct bl_snic_qp *qp);
+int bl_qp_flush_receives(struct bl_snic_qp *qp);
 /* qp_error.c: write a CQE; one that is lost is an error of the queue pair. */
 void bl_qp_cqe(struct bl_snic_qp *qp, struct bl_snic_cq *cq, struct bl_cqe *cqe);
 /* qp_error.c: completion of a send request. */

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "active.h"
+#include "offload.h"
+#include "place.h"
 #include "qp.h"
 #include "util/log.h"
 
@@ -51,19 +54,21 @@ void bl_qp_cqe_send(struct bl_snic_qp *qp, const struct bl_wr *wr, uint8_t syndr
 		.len = syndrome ? 0 : wr->wqe.len,
 	};
 
+	bl_snic_count_end(qp->nic, BL_SNIC_WQE_DONE, syndrome, wr->wqe.len);
 	if (wants_cqe(qp, wr, syndrome))
 		bl_qp_cqe(qp, qp->attr.send_cq, &cqe);
 }
 
-/* All requests that were taken over; @culprit has a syndrome of its own. */
-static int flush_taken(struct bl_snic_qp *qp, uint64_t culprit, const struct bl_cause *cause)
+/* All requests that were taken over; the culprit has a syndrome of its own. */
+static int flush_taken(struct bl_snic_qp *qp)
 {
+	const struct bl_cause cause = {.syndrome = qp->culprit_syndrome, .vendor = qp->culprit_vendor};
 	struct bl_sq *sq = &qp->sq;
 	int nr = 0;
 
 	for (; sq->head < sq->tail; nr++) {
 		const struct bl_wr *wr = bl_qp_wr(qp, sq->head);
-		const struct bl_cause *why = sq->head == culprit ? cause : &flushed;
+		const struct bl_cause *why = sq->head == qp->culprit ? &cause : &flushed;
 
 		sq->head++;
 		sq->ci += wr->nr_bb;
@@ -72,12 +77,15 @@ static int flush_taken(struct bl_snic_qp *qp, uint64_t culprit, const struct bl_
 	return nr;
 }
 
-static int flush_receives(struct bl_snic_qp *qp)
+int bl_qp_flush_receives(struct bl_snic_qp *qp)
 {
 	int nr = 0;
 
-	/* what a list says is of no interest any more: if it cannot be read, it is as good as any */
-	while (bl_rq_take(qp) != -EAGAIN) {
+	/*
+	 * What a list says is of no interest any more: whether it can be read, too. Of a shared queue only that which was
+	 * begun is this queue pair's.
+	 */
+	while (qp->attr.srq ? qp->rq.taken : bl_rq_posted(qp) != 0) {
 		struct bl_cqe cqe = {
 			.opcode = BL_CQE_RESP_ERR, .syndrome = BL_SYNDROME_FLUSHED, .vendor = VENDOR_FLUSHED};
 
@@ -87,12 +95,21 @@ static int flush_receives(struct bl_snic_qp *qp)
 	return nr;
 }
 
+int bl_qp_flush_sends(struct bl_snic_qp *qp)
+{
+	bl_sq_take(qp);
+	return flush_taken(qp);
+}
+
 int bl_qp_flush(struct bl_snic_qp *qp)
 {
 	int nr = bl_sq_take(qp);
 
-	flush_taken(qp, UINT64_MAX, &flushed);
-	return nr + flush_receives(qp);
+	/* a completion says that the memory is its user's again */
+	if (qp->jobs)
+		return nr;
+	flush_taken(qp);
+	return nr + bl_qp_flush_receives(qp);
 }
 
 static void note(struct bl_snic_qp *qp, uint64_t wr, const struct bl_cause *cause, const char *fmt, va_list ap)
@@ -124,6 +141,19 @@ static void say(const struct bl_snic_qp *qp, const struct bl_cause *cause)
 		     error->text, error->syndrome, error->wqe_counter, error->dest_qpn);
 }
 
+static void tell(const struct bl_snic_qp *qp, const struct bl_cause *cause)
+{
+	uint8_t syndrome = cause->event ? cause->event : cause->syndrome;
+	enum bl_snic_event_type type = BL_SNIC_QP_FATAL;
+
+	if (cause->responder && (syndrome == BL_SYNDROME_REMOTE_ACCESS || syndrome == BL_SYNDROME_LOCAL_ACCESS))
+		type = BL_SNIC_QP_ACCESS_ERR;
+	else if (cause->responder && syndrome == BL_SYNDROME_REMOTE_INVALID)
+		type = BL_SNIC_QP_REQ_ERR;
+	if (!cause->asked)
+		bl_snic_tell(qp->nic, type, qp->num);
+}
+
 void bl_qp_fail(struct bl_snic_qp *qp, uint64_t wr, const struct bl_cause *cause, const char *fmt, ...)
 {
 	va_list ap;
@@ -135,11 +165,21 @@ void bl_qp_fail(struct bl_snic_qp *qp, uint64_t wr, const struct bl_cause *cause
 	va_end(ap);
 	say(qp, cause);
 	qp->state = qp->mod.state = BL_SNIC_ERR;
-	qp->req.timer = qp->req.rnr_until = 0;
+	bl_active_wake(qp);
+	qp->req.timer = qp->req.rnr_until = qp->req.place_timer = 0;
+	qp->culprit = wr;
+	qp->culprit_syndrome = cause->syndrome;
+	qp->culprit_vendor = cause->vendor;
+	tell(qp, cause);
+	bl_place_drop(qp);
+	/* requests that are elsewhere come back from there */
+	if (qp->offload) {
+		bl_offload_fail(qp, wr, cause);
+		return;
+	}
 	/* queues are reached by the NIC's thread only, where it has one: its next pass flushes */
 	if (qp->nic->in_call && !qp->nic->attr.manual)
 		return;
-	flush_taken(qp, wr, cause);
 	bl_qp_flush(qp);
 }
 

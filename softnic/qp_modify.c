@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "active.h"
+#include "offload.h"
 #include "qp.h"
 #include "util/log.h"
 
@@ -29,6 +31,8 @@ static uint32_t packet_size(const struct bl_snic *nic, uint32_t path_mtu)
 {
 	uint32_t size = path_mtu;
 
+	if (nic->wire)
+		return path_mtu;
 	if (path_mtu == LARGEST_PATH)
 		size = nic->attr.mtu ? nic->attr.mtu : nic->max_payload;
 	if (nic->attr.mtu && size > nic->attr.mtu)
@@ -46,6 +50,9 @@ static int check_rtr(const struct bl_snic_qp *qp, const struct bl_snic_qp_mod *m
 {
 	if (mod->mtu < 256 || mod->mtu > LARGEST_PATH || mod->mtu & (mod->mtu - 1))
 		return refuse(qp, "path mtu", mod->mtu);
+	if (mod->mtu > qp->nic->path_mtu)
+		return fail(EINVAL, "%s: qp 0x%x: path mtu %u: the port has %u", qp->nic->name, qp->num, mod->mtu,
+			    qp->nic->path_mtu);
 	if (mod->dest_qpn > MAX_QPN)
 		return refuse(qp, "destination", mod->dest_qpn);
 	if (mod->rq_psn > BL_PSN_MASK)
@@ -69,6 +76,31 @@ static int alloc_replies(struct bl_responder *resp, unsigned int max_dest)
 	return fail(ENOMEM, "out of memory for %u replies", max_dest);
 }
 
+/* As before to_rtr(). */
+static void leave_rtr(struct bl_snic_qp *qp)
+{
+	qp->nic->ops->path_close(qp->path);
+	qp->path = NULL;
+	free(qp->resp.replies);
+	free(qp->resp.history);
+	qp->resp = (struct bl_responder){.epsn = 0};
+}
+
+static int open_path(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
+{
+	const struct bl_snic *nic = qp->nic;
+	struct bl_snic_way way = {
+		.sgid_index = mod->sgid_index,
+		.hop_limit = mod->hop_limit,
+		.traffic_class = mod->traffic_class,
+	};
+
+	if (!nic->ops->way_open)
+		return nic->ops->path_open(nic->link, mod->dest_gid, &qp->path);
+	memcpy(way.gid, mod->dest_gid, sizeof(way.gid));
+	return nic->ops->way_open(nic->link, &way, &qp->path);
+}
+
 static int to_rtr(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
 {
 	struct bl_snic *nic = qp->nic;
@@ -79,23 +111,27 @@ static int to_rtr(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
 	ret = alloc_replies(&qp->resp, mod->max_dest_rd_atomic);
 	if (ret)
 		return ret;
-	ret = nic->ops->path_open(nic->link, mod->dest_gid, &qp->path);
+	ret = open_path(qp, mod);
 	if (ret) {
 		qp->path = NULL;
 		free(qp->resp.replies);
 		free(qp->resp.history);
 		qp->resp = (struct bl_responder){.epsn = 0};
-		return fail(-ret, "%s: qp 0x%x: no way to the port of qp 0x%x: %s", nic->name, qp->num, mod->dest_qpn,
-			    strerror(-ret));
+		/* the transport has said why */
+		return ret;
 	}
 	memcpy(qp->mod.dest_gid, mod->dest_gid, sizeof(qp->mod.dest_gid));
+	qp->mod.sgid_index = mod->sgid_index;
+	qp->mod.hop_limit = mod->hop_limit;
+	qp->mod.traffic_class = mod->traffic_class;
 	qp->mod.dest_qpn = mod->dest_qpn;
 	qp->mod.mtu = mod->mtu;
 	qp->mod.rq_psn = mod->rq_psn;
 	qp->mod.min_rnr_timer = mod->min_rnr_timer;
 	qp->mod.max_dest_rd_atomic = mod->max_dest_rd_atomic;
 	qp->packet = packet_size(nic, mod->mtu);
-	qp->resp.epsn = BL_QP_PSN_BASE + mod->rq_psn;
+	qp->loop = !nic->wire && !memcmp(mod->dest_gid, nic->gid, sizeof(nic->gid));
+	qp->resp.epsn = qp->resp.acked = BL_QP_PSN_BASE + mod->rq_psn;
 	return 0;
 }
 
@@ -129,11 +165,20 @@ static int rts_again(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
 
 static int to_err(struct bl_snic_qp *qp)
 {
-	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_FLUSHED, .vendor = 0xf9, .quiet = true};
+	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_FLUSHED, .vendor = 0xf9, .quiet = true, .asked = true};
 
 	if (qp->state != BL_SNIC_ERR)
 		bl_qp_fail(qp, UINT64_MAX, &cause, "moved to ERR by its user");
 	return 0;
+}
+
+static int move_offload(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
+{
+	int ret = bl_offload_move(qp, mod);
+
+	if (ret && qp->state == BL_SNIC_INIT && mod->state == BL_SNIC_RTR)
+		leave_rtr(qp);
+	return ret;
 }
 
 static int move(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
@@ -151,6 +196,8 @@ static int move(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
 		if (moves[i].from == qp->state && moves[i].to == mod->state) {
 			int ret = moves[i].set(qp, mod);
 
+			if (!ret && qp->offload)
+				ret = move_offload(qp, mod);
 			if (!ret)
 				qp->state = qp->mod.state = mod->state;
 			return ret;
@@ -167,12 +214,18 @@ int bl_snic_qp_modify(struct bl_snic_qp *qp, const struct bl_snic_qp_mod *mod)
 
 	if (ret)
 		return ret;
-	if (mod->state == BL_SNIC_RST)
-		bl_qp_reset(qp);
-	else if (mod->state == BL_SNIC_ERR)
+	if (mod->state == BL_SNIC_RST) {
+		ret = bl_jobs_wait(nic, &qp->jobs, "qp", qp->num);
+		if (!ret && qp->offload)
+			ret = bl_offload_reset(qp);
+		if (!ret)
+			bl_qp_reset(qp);
+	} else if (mod->state == BL_SNIC_ERR) {
 		ret = to_err(qp);
-	else
+	} else {
 		ret = move(qp, mod);
+	}
+	bl_active_wake(qp);
 	bl_snic_unlock(nic);
 	return ret;
 }

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "active.h"
 #include "qp.h"
 #include "requester.h"
 #include "responder.h"
+#include "share.h"
 
 /* A sender may have more room for a packet than this side has: what came through the transport is taken. */
 static bool is_well_formed(const struct bl_packet *packet, const void *payload)
@@ -28,6 +30,7 @@ static bool is_of_service(const struct bl_snic_qp *qp, const struct bl_packet *p
 
 static void dispatch(struct bl_snic_qp *qp, const struct bl_packet *packet, const void *payload)
 {
+	bl_active_wake(qp);
 	switch (packet->opcode) {
 	case BL_PKT_ACK:
 		if (qp->state == BL_SNIC_RTS)
@@ -35,8 +38,12 @@ static void dispatch(struct bl_snic_qp *qp, const struct bl_packet *packet, cons
 		break;
 	case BL_PKT_READ_FIRST ... BL_PKT_READ_ONLY:
 	case BL_PKT_ATOMIC_ACK:
+	case BL_PKT_READ_PLACED:
 		if (qp->state == BL_SNIC_RTS)
 			bl_req_response(qp, packet, payload);
+		break;
+	case BL_PKT_SHARE:
+		bl_share_receive(qp, packet, payload);
 		break;
 	default:
 		bl_resp_request(qp, packet, payload);

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "requester.h"
 
+#include "place.h"
+#include "share.h"
 #include "segs.h"
 
 /* Packets in one go; others should have their turn. */
 #define BURST 32
-
-/* Packets of sends and writes that may be under way. */
-#define WINDOW 1024
 
 static uint64_t end_of(const struct bl_wr *wr)
 {
 	return wr->first_psn + wr->nr_psn;
 }
 
-/* A packet, or several sequence numbers of a read, is on its way. */
-static void sent(struct bl_snic_qp *qp, const struct bl_wr *wr, uint64_t end, uint32_t len)
+/* A packet, or several sequence numbers of a read, is on its way, or was lost on purpose. */
+static void sent(struct bl_snic_qp *qp, const struct bl_wr *wr, uint64_t end)
 {
 	struct bl_requester *req = &qp->req;
 
-	bl_snic_count(qp->nic, BL_SNIC_TX_PACKETS, 1);
-	bl_snic_count(qp->nic, BL_SNIC_TX_BYTES, len);
-	if (req->psn < req->nxt)
-		bl_snic_count(qp->nic, BL_SNIC_TX_RETRIES, 1);
 	if (end > req->nxt) {
 		if (bl_wqe_is_fetch(&wr->wqe))
 			req->fetch_psns += end - req->nxt;
@@ -51,6 +46,10 @@ static void commit(struct bl_snic_qp *qp, struct bl_packet *packet)
 	if (!bl_qp_is_rc(qp))
 		packet->opcode |= BL_PKT_UC;
 	qp->nic->ops->commit(qp->path, packet);
+	bl_snic_count(qp->nic, BL_SNIC_TX_PACKETS, 1);
+	bl_snic_count(qp->nic, BL_SNIC_TX_BYTES, packet->len);
+	if (qp->req.psn < qp->req.nxt)
+		bl_snic_count(qp->nic, BL_SNIC_TX_RETRIES, 1);
 }
 
 /* First, middle, last or only packet of a message, with an immediate or without. */
@@ -81,7 +80,7 @@ static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
 	};
 	uint8_t *payload;
 
-	if (bl_qp_is_rc(qp) && req->psn == req->nxt && req->nxt - req->una - req->fetch_psns >= WINDOW)
+	if (bl_qp_is_rc(qp) && req->psn == req->nxt && req->nxt - req->una - req->fetch_psns >= qp->nic->window)
 		return false;
 	payload = reserve(qp, len);
 	if (!payload && !req->dropping)
@@ -103,11 +102,11 @@ static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
 			packet.dma_len = wr->wqe.len;
 		}
 		/* a window that fills up with a long message is opened again before it is full */
-		if (!(req->psn & (WINDOW / 8 - 1)))
+		if (!(req->psn & (qp->nic->window / 8 - 1)))
 			packet.flags |= BL_PKT_ACK_REQ;
 		commit(qp, &packet);
 	}
-	sent(qp, wr, req->psn + 1, len);
+	sent(qp, wr, req->psn + 1);
 	return true;
 }
 
@@ -124,10 +123,14 @@ static bool send_read(struct bl_snic_qp *qp, struct bl_wr *wr)
 		.imm = qp->packet != qp->mod.mtu ? qp->packet : 0,
 	};
 
+	if (wr->fetched && !off) {
+		packet.flags |= BL_PKT_PLACE;
+		packet.swap_add = qp->req.wr;
+	}
 	if (!reserve(qp, 0))
 		return false;
 	commit(qp, &packet);
-	sent(qp, wr, end_of(wr), 0);
+	sent(qp, wr, end_of(wr));
 	return true;
 }
 
@@ -163,12 +166,43 @@ static bool send_atomic(struct bl_snic_qp *qp, struct bl_wr *wr)
 	if (!reserve(qp, 0))
 		return false;
 	commit(qp, &packet);
-	sent(qp, wr, end_of(wr), 0);
+	sent(qp, wr, end_of(wr));
+	return true;
+}
+
+/* All of a message in one packet without its bytes. */
+static bool send_placed(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	struct bl_requester *req = &qp->req;
+	struct bl_packet packet;
+
+	if (end_of(wr) > req->nxt && req->nr_placed >= BL_PLACE_DEPTH)
+		return false;
+	if (!reserve(qp, 0)) {
+		if (!req->dropping)
+			return false;
+		/* lost on purpose */
+		wr->placed = false;
+	} else {
+		req->dropping = false;
+		if (!bl_qp_is_rc(qp))
+			req->timer = 0;
+		packet = bl_place_packet(qp, wr, req->wr);
+		if (wr->share)
+			bl_share_settle(qp, wr);
+		commit(qp, &packet);
+		bl_place_sent(qp, wr);
+	}
+	sent(qp, wr, end_of(wr));
 	return true;
 }
 
 static bool send_packet(struct bl_snic_qp *qp, struct bl_wr *wr)
 {
+	if (wr->placed && qp->req.psn == wr->first_psn)
+		return send_placed(qp, wr);
+	if (!bl_place_is_over(qp))
+		return false;
 	if (wr->wqe.opcode == BL_WQE_READ)
 		return send_read(qp, wr);
 	if (bl_wqe_is_atomic(&wr->wqe))
@@ -193,7 +227,7 @@ static bool step(struct bl_snic_qp *qp)
 		return true;
 	/* nobody acknowledges on an unreliable connection */
 	if (!bl_qp_is_rc(qp)) {
-		wr->done = true;
+		wr->done = !wr->placed;
 		req->una = req->psn;
 	}
 	req->wr++;
@@ -205,6 +239,8 @@ int bl_req_send(struct bl_snic_qp *qp)
 	struct bl_requester *req = &qp->req;
 	int nr = 0;
 
+	if (req->refused)
+		return 0;
 	if (req->rnr_until) {
 		if (qp->nic->now < req->rnr_until)
 			return 0;
@@ -236,6 +272,7 @@ void bl_req_complete(struct bl_snic_qp *qp)
 			return;
 		sq->head++;
 		sq->ci += wr->nr_bb;
+		bl_place_done(qp, wr);
 		bl_qp_cqe_send(qp, wr, BL_SYNDROME_NONE, 0);
 	}
 }

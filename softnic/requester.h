@@ -18,6 +18,10 @@ void bl_req_complete(struct bl_snic_qp *qp);
  */
 bool bl_req_launch(struct bl_snic_qp *qp);
 
+/* requester_launch.c: whether a fence lets a request begin, and doing a local one: false: not yet, or it is bad. */
+bool bl_req_fence_is_open(const struct bl_snic_qp *qp, const struct bl_wr *wr);
+bool bl_req_do_local(struct bl_snic_qp *qp, struct bl_wr *wr);
+
 /* requester_ack.c: an acknowledgement. */
 void bl_req_ack(struct bl_snic_qp *qp, const struct bl_packet *packet);
 
@@ -33,6 +37,21 @@ void bl_req_progress(struct bl_snic_qp *qp);
 
 /* requester_fetch.c: data of a read, or the value of an atomic. */
 void bl_req_response(struct bl_snic_qp *qp, const struct bl_packet *packet, const uint8_t *payload);
+
+/* Of CQEs of requests that were not answered. */
+#define BL_REQ_VENDOR_RETRIES 0x81
+
+/* How long answers may come after the refusal of a later request. */
+#define BL_REQ_OVERTAKEN_NS (250 * BL_SNIC_MS)
+
+/* requester_refused.c: the peer refuses the request of a sequence number: it fails when all before it are complete. */
+void bl_req_refused(struct bl_snic_qp *qp, uint64_t psn, uint8_t syndrome);
+
+/* requester_refused.c: some were completed: whether they were the last before one that is refused. */
+void bl_req_refused_if_due(struct bl_snic_qp *qp);
+
+/* requester_refused.c: an answer has not come in time. */
+void bl_req_refused_late(struct bl_snic_qp *qp);
 
 /* requester_timer.c: watch what is under way from now on. */
 void bl_req_arm(struct bl_snic_qp *qp);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What the peer says to requests. */
+#include "place.h"
 #include "requester.h"
 
 void bl_req_progress(struct bl_snic_qp *qp)
@@ -7,10 +8,12 @@ void bl_req_progress(struct bl_snic_qp *qp)
 	struct bl_requester *req = &qp->req;
 
 	req->retries = req->rnr_retries = 0;
-	req->timer = 0;
+	if (!req->refused)
+		req->timer = 0;
 	if (req->una < req->nxt)
 		bl_req_arm(qp);
 	bl_req_complete(qp);
+	bl_req_refused_if_due(qp);
 	/* nothing that has arrived needs to be sent again */
 	if (qp->state == BL_SNIC_RTS && req->psn < req->una)
 		bl_req_rewind(qp);
@@ -45,52 +48,50 @@ bool bl_req_acked(struct bl_snic_qp *qp, uint64_t end)
 
 void bl_req_gap(struct bl_snic_qp *qp)
 {
-	if (qp->req.gap == qp->req.una)
+	if (qp->req.gap == qp->req.una || qp->req.refused)
 		return;
 	qp->req.gap = qp->req.una;
 	bl_req_retry(qp, "answers are lost");
 }
 
-static void refused(struct bl_snic_qp *qp, uint64_t psn, uint8_t syndrome)
+static void unplaced(struct bl_snic_qp *qp, uint64_t psn)
 {
-	static const struct {
-		uint8_t ack, syndrome;
-		const char *what;
-	} kinds[] = {
-		{BL_AETH_INVALID, BL_SYNDROME_REMOTE_INVALID, "invalid request"},
-		{BL_AETH_ACCESS, BL_SYNDROME_REMOTE_ACCESS, "no access"},
-		{BL_AETH_OPERATION, BL_SYNDROME_REMOTE_OPERATION, "failed there"},
-	};
-	const struct bl_wr *wr;
-	uint64_t count;
+	if (!bl_place_undo(qp, psn))
+		bl_snic_count(qp->nic, BL_SNIC_RX_DUPLICATE, 1);
+	else
+		bl_req_arm(qp);
+}
 
-	for (count = qp->sq.head; count + 1 < qp->sq.launched; count++) {
-		wr = bl_qp_wr(qp, count);
-		if (psn < wr->first_psn + wr->nr_psn)
-			break;
-	}
-	wr = bl_qp_wr(qp, count);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct bl_cause cause = {.syndrome = kinds[i].syndrome};
+/* It takes long, but it is no reason to send anything again. */
+static void still_placing(struct bl_snic_qp *qp)
+{
+	qp->req.retries = 0;
+	if (qp->req.timer)
+		bl_req_arm(qp);
+}
 
-		if (kinds[i].ack == syndrome)
-			bl_qp_fail(qp, count, &cause,
-				   "opcode 0x%02x raddr 0x%llx len %u rkey 0x%x: refused by the peer: %s",
-				   wr->wqe.opcode, (unsigned long long)wr->wqe.raddr, wr->wqe.len, wr->wqe.rkey,
-				   kinds[i].what);
-	}
+/*
+ * Packets that were on their way when the peer had no receive list are out of sequence to it, and some say so. What is
+ * missing will be sent when the wait is over, and is no fault of the wire.
+ */
+static void missed(struct bl_snic_qp *qp)
+{
+	if (!qp->req.rnr_until)
+		bl_req_retry(qp, "the peer misses packets");
 }
 
 static void nak(struct bl_snic_qp *qp, uint64_t psn, uint8_t syndrome)
 {
-	bl_snic_count(qp->nic, BL_SNIC_NAK_RECEIVED, 1);
+	bl_snic_count_nak(qp->nic, BL_SNIC_NAK_RECEIVED, syndrome);
 	bl_req_acked(qp, psn);
 	if (qp->state != BL_SNIC_RTS)
 		return;
-	if (syndrome == BL_AETH_SEQUENCE)
-		bl_req_retry(qp, "the peer misses packets");
+	if (syndrome == BL_AETH_UNPLACED)
+		unplaced(qp, psn);
+	else if (syndrome == BL_AETH_SEQUENCE)
+		missed(qp);
 	else
-		refused(qp, psn, syndrome);
+		bl_req_refused(qp, psn, syndrome);
 }
 
 void bl_req_ack(struct bl_snic_qp *qp, const struct bl_packet *packet)
@@ -107,13 +108,15 @@ void bl_req_ack(struct bl_snic_qp *qp, const struct bl_packet *packet)
 	if (syndrome <= BL_AETH_ACK) {
 		if (bl_req_acked(qp, psn + 1) && qp->state == BL_SNIC_RTS)
 			bl_req_gap(qp);
+		if (packet->flags & BL_PKT_PLACING && qp->state == BL_SNIC_RTS)
+			still_placing(qp);
 	} else if (psn < req->una) {
 		bl_snic_count(qp->nic, BL_SNIC_RX_DUPLICATE, 1);
 	} else if (syndrome < BL_AETH_RNR + 0x20) {
 		bl_req_acked(qp, psn);
 		if (qp->state == BL_SNIC_RTS)
 			bl_req_rnr(qp, syndrome & 0x1f);
-	} else if (syndrome >= BL_AETH_SEQUENCE && syndrome <= BL_AETH_OPERATION) {
+	} else if (syndrome >= BL_AETH_SEQUENCE && syndrome <= BL_AETH_UNPLACED) {
 		nak(qp, psn, syndrome);
 	} else {
 		bl_snic_count(qp->nic, BL_SNIC_RX_MALFORMED, 1);

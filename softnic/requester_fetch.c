@@ -49,6 +49,21 @@ static void next_fetch(struct bl_snic_qp *qp)
 	} while (!bl_wqe_is_fetch(&bl_qp_wr(qp, req->fetch)->wqe));
 }
 
+/* The bytes are where they belong. */
+static void placed(struct bl_snic_qp *qp, const struct bl_wr *wr, const struct bl_packet *packet)
+{
+	struct bl_requester *req = &qp->req;
+
+	if (!wr->fetched || req->una != wr->first_psn || packet->compare_mask != wr->nr_psn) {
+		bad_response(qp, "placed, which was not asked for", 0);
+		return;
+	}
+	req->una += wr->nr_psn;
+	req->fetch_psns -= wr->nr_psn;
+	next_fetch(qp);
+	bl_req_progress(qp);
+}
+
 void bl_req_response(struct bl_snic_qp *qp, const struct bl_packet *packet, const uint8_t *payload)
 {
 	struct bl_requester *req = &qp->req;
@@ -69,6 +84,10 @@ void bl_req_response(struct bl_snic_qp *qp, const struct bl_packet *packet, cons
 	if (gap || psn != req->una || psn < wr->first_psn) {
 		bl_snic_count(qp->nic, BL_SNIC_RX_OUT_OF_ORDER, 1);
 		bl_req_gap(qp);
+		return;
+	}
+	if (packet->opcode == BL_PKT_READ_PLACED) {
+		placed(qp, wr, packet);
 		return;
 	}
 	why = store(qp, wr, packet, payload);

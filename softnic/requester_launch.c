@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* When the next send request may begin, and what is done without the peer. */
+#include "place.h"
 #include "requester.h"
 #include "segs.h"
 
@@ -12,7 +13,7 @@ static unsigned int max_fetches(const struct bl_snic_qp *qp)
 	return qp->mod.max_rd_atomic ? qp->mod.max_rd_atomic : 1;
 }
 
-static bool fence_is_open(const struct bl_snic_qp *qp, const struct bl_wr *wr)
+bool bl_req_fence_is_open(const struct bl_snic_qp *qp, const struct bl_wr *wr)
 {
 	switch (wr->wqe.fence) {
 	case BL_WQE_READ_FENCE:
@@ -37,7 +38,7 @@ static bool wait_is_over(const struct bl_snic_qp *qp, struct bl_wr *wr)
 	return false;
 }
 
-static bool do_local(struct bl_snic_qp *qp, struct bl_wr *wr)
+bool bl_req_do_local(struct bl_snic_qp *qp, struct bl_wr *wr)
 {
 	if (wr->wqe.opcode == BL_WQE_WAIT && !wait_is_over(qp, wr))
 		return false;
@@ -63,21 +64,37 @@ static bool may_fetch(struct bl_snic_qp *qp, struct bl_wr *wr)
 
 	if (req->nr_fetches >= max_fetches(qp) || bl_segs_check(qp, wr, BL_SNIC_LOCAL_WRITE))
 		return false;
+	wr->fetched = bl_place_wants_read(qp, wr);
 	return req->assigned - req->una + psns_of(qp, wr) <= MAX_SPAN + SLACK;
 }
 
 /* A message of several packets is not begun when its end cannot be sent. */
 static bool may_send(struct bl_snic_qp *qp, struct bl_wr *wr)
 {
-	return wr->wqe.len <= qp->packet || !bl_segs_check(qp, wr, 0);
+	struct bl_requester *req = &qp->req;
+
+	wr->placed = bl_place_wants(qp, wr);
+	if (wr->placed && req->assigned - req->una + psns_of(qp, wr) > MAX_SPAN + SLACK)
+		return false;
+	return (wr->wqe.len <= qp->packet && !wr->placed) || !bl_segs_check(qp, wr, 0);
+}
+
+/* A wire has no packet for it. */
+static bool is_off_wire(const struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	if (!qp->nic->wire || (wr->wqe.opcode != BL_WQE_MASKED_CMP_SWAP && wr->wqe.opcode != BL_WQE_MASKED_FETCH_ADD))
+		return false;
+	wr->syndrome = BL_SYNDROME_LOCAL_OPERATION;
+	wr->why = "masked atomics do not travel over a network";
+	return true;
 }
 
 static bool may_launch(struct bl_snic_qp *qp, struct bl_wr *wr)
 {
-	if (wr->syndrome || !fence_is_open(qp, wr))
+	if (wr->syndrome || is_off_wire(qp, wr) || !bl_req_fence_is_open(qp, wr))
 		return false;
 	if (bl_wqe_is_local(&wr->wqe))
-		return do_local(qp, wr);
+		return bl_req_do_local(qp, wr);
 	return bl_wqe_is_fetch(&wr->wqe) ? may_fetch(qp, wr) : may_send(qp, wr);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Time-outs, and sending again. */
+#include "place.h"
 #include "requester.h"
 
-#define VENDOR_RETRIES 0x81
-#define FOREVER	       7
+#define FOREVER 7
 
 static const uint32_t rnr_us[32] = {
 	655360, 10,    20,    30,    40,    60,	    80,	    120,    160,    240,    320,
@@ -25,7 +25,7 @@ static uint64_t timeout_of(const struct bl_snic_qp *qp)
 
 void bl_req_arm(struct bl_snic_qp *qp)
 {
-	if ((bl_qp_is_rc(qp) && !qp->mod.ack_timeout) || qp->req.rnr_until)
+	if ((bl_qp_is_rc(qp) && !qp->mod.ack_timeout) || qp->req.rnr_until || qp->req.refused)
 		return;
 	qp->req.timer = qp->nic->now + timeout_of(qp);
 }
@@ -42,6 +42,8 @@ void bl_req_rewind(struct bl_snic_qp *qp)
 			break;
 	}
 	req->psn = req->una;
+	/* what is placed is sent again before anything that comes after it */
+	req->placed_end = 0;
 }
 
 /* The oldest request that is not complete, for which there is no answer. */
@@ -52,10 +54,13 @@ static uint64_t oldest(const struct bl_snic_qp *qp)
 
 void bl_req_retry(struct bl_snic_qp *qp, const char *why)
 {
-	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_RETRIES, .vendor = VENDOR_RETRIES};
+	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_RETRIES, .vendor = BL_REQ_VENDOR_RETRIES};
 	struct bl_requester *req = &qp->req;
 	const struct bl_wqe *wqe = &bl_qp_wr(qp, qp->sq.head)->wqe;
 
+	/* nobody is there to answer */
+	if (req->refused)
+		return;
 	if (req->retries >= qp->mod.retry_cnt) {
 		bl_qp_fail(qp, oldest(qp), &cause, "opcode 0x%02x raddr 0x%llx rkey 0x%x: sent %u times to qp 0x%x: %s",
 			   wqe->opcode, (unsigned long long)wqe->raddr, wqe->rkey, req->retries + 1, qp->mod.dest_qpn,
@@ -74,6 +79,8 @@ void bl_req_rnr(struct bl_snic_qp *qp, uint8_t code)
 	const struct bl_wqe *wqe;
 
 	bl_snic_count(qp->nic, BL_SNIC_RNR_RECEIVED, 1);
+	if (req->refused)
+		return;
 	if (req->rnr_retries >= qp->mod.rnr_retry && qp->mod.rnr_retry != FOREVER) {
 		wqe = &bl_qp_wr(qp, qp->sq.head)->wqe;
 		bl_qp_fail(qp, oldest(qp), &cause, "opcode 0x%02x len %u: qp 0x%x had no receive posted, %u times",
@@ -86,18 +93,28 @@ void bl_req_rnr(struct bl_snic_qp *qp, uint8_t code)
 	bl_req_rewind(qp);
 }
 
+static const char *why_silent(const struct bl_snic_qp *qp)
+{
+	const char *why = qp->nic->ops->path_why ? qp->nic->ops->path_why(qp->path) : NULL;
+
+	return why ? why : "no answer; is it ready to receive?";
+}
+
 bool bl_req_timers(struct bl_snic_qp *qp)
 {
 	struct bl_requester *req = &qp->req;
+	bool lost = bl_place_timer(qp);
 
 	if (!req->timer || qp->nic->now < req->timer)
-		return false;
+		return lost;
 	req->timer = 0;
 	bl_snic_count(qp->nic, BL_SNIC_TIMEOUTS, 1);
-	if (bl_qp_is_rc(qp)) {
+	if (req->refused) {
+		bl_req_refused_late(qp);
+	} else if (bl_qp_is_rc(qp)) {
 		/* an answer to what comes now may have the same gap */
 		req->gap = 0;
-		bl_req_retry(qp, "no answer; is it ready to receive?");
+		bl_req_retry(qp, why_silent(qp));
 	} else {
 		req->dropping = true;
 	}

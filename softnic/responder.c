@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "responder.h"
 
+#include "place.h"
+
 static void classify(struct bl_request *request)
 {
 	switch (request->packet->opcode & ~BL_PKT_UC) {
@@ -12,6 +14,9 @@ static void classify(struct bl_request *request)
 		break;
 	case BL_PKT_READ_REQUEST:
 		request->kind = BL_REQUEST_READ;
+		break;
+	case BL_PKT_PLACE_SEND ... BL_PKT_PLACE_WRITE_IMM:
+		request->kind = BL_REQUEST_PLACE;
 		break;
 	case BL_PKT_CMP_SWAP:
 	case BL_PKT_FETCH_ADD:
@@ -50,6 +55,8 @@ static enum bl_outcome execute(struct bl_snic_qp *qp, const struct bl_request *r
 		return bl_resp_message(qp, request, refusal);
 	case BL_REQUEST_READ:
 		return bl_resp_read(qp, request, refusal);
+	case BL_REQUEST_PLACE:
+		return bl_place_take(qp, request->packet, request->psn, refusal);
 	default:
 		return bl_resp_atomic(qp, request, refusal);
 	}
@@ -71,6 +78,7 @@ static void refuse(struct bl_snic_qp *qp, const struct bl_request *request, enum
 				 .responder = true};
 	struct bl_cqe cqe = {.opcode = BL_CQE_RESP_ERR, .syndrome = refusal->syndrome};
 
+	bl_snic_count(qp->nic, BL_SNIC_SERVED_FAILED, 1);
 	qp->resp.ack = BL_ACK_FATAL;
 	qp->resp.ack_syndrome = kinds[outcome].ack;
 	qp->resp.ack_psn = request->psn;
@@ -81,32 +89,55 @@ static void refuse(struct bl_snic_qp *qp, const struct bl_request *request, enum
 		   (unsigned long long)refusal->len, refusal->key, refusal->why ? refusal->why : kinds[outcome].what);
 }
 
-static void execute_rc(struct bl_snic_qp *qp, const struct bl_request *request)
+void bl_resp_outcome(struct bl_snic_qp *qp, const struct bl_request *request, enum bl_outcome outcome,
+		     const struct bl_refusal *refusal)
 {
 	struct bl_responder *resp = &qp->resp;
-	struct bl_refusal refusal = {.addr = request->packet->va, .key = request->packet->rkey};
-	enum bl_outcome outcome = execute(qp, request, &refusal);
 
 	switch (outcome) {
-	case BL_OUTCOME_DONE:
-		/* packets that followed a gap are expected again */
-		resp->nak_sent = false;
-		if (request->kind != BL_REQUEST_READ)
-			resp->epsn++;
-		if (resp->ack == BL_ACK_RNR || resp->ack == BL_ACK_NAK)
-			resp->ack = BL_ACK_NONE;
-		if (request->kind <= BL_REQUEST_WRITE && request->packet->flags & BL_PKT_ACK_REQ)
-			resp->ack = BL_ACK_POSITIVE;
-		break;
 	case BL_OUTCOME_NOT_READY:
 		/* what follows is out of order, and the sender knows why */
 		resp->nak_sent = true;
 		resp->ack = BL_ACK_RNR;
 		resp->ack_syndrome = BL_AETH_RNR | qp->mod.min_rnr_timer;
 		break;
+	case BL_OUTCOME_UNPLACED:
+		resp->nak_sent = true;
+		resp->ack = BL_ACK_NAK;
+		resp->ack_syndrome = BL_AETH_UNPLACED;
+		break;
 	default:
-		refuse(qp, request, outcome, &refusal);
+		refuse(qp, request, outcome, refusal);
 	}
+}
+
+static bool is_fetch(const struct bl_request *request)
+{
+	return request->kind == BL_REQUEST_READ || request->kind == BL_REQUEST_ATOMIC;
+}
+
+static void execute_rc(struct bl_snic_qp *qp, const struct bl_request *request)
+{
+	struct bl_responder *resp = &qp->resp;
+	struct bl_refusal refusal = {.addr = request->packet->va, .key = request->packet->rkey};
+	enum bl_outcome outcome = execute(qp, request, &refusal);
+
+	if (outcome != BL_OUTCOME_DONE) {
+		bl_resp_outcome(qp, request, outcome, &refusal);
+		return;
+	}
+	/* packets that followed a gap are expected again */
+	resp->nak_sent = false;
+	/* a read counts its answers, a placed message the packets that it stands for */
+	if (request->kind != BL_REQUEST_READ && request->kind != BL_REQUEST_PLACE)
+		resp->epsn++;
+	/* the answer to a read or an atomic tells of all before it */
+	if (resp->ack == BL_ACK_RNR || resp->ack == BL_ACK_NAK || (resp->ack == BL_ACK_POSITIVE && is_fetch(request)))
+		resp->ack = BL_ACK_NONE;
+	if (!is_fetch(request))
+		resp->acked = resp->epsn;
+	if (request->kind <= BL_REQUEST_WRITE && request->packet->flags & BL_PKT_ACK_REQ)
+		resp->ack = BL_ACK_POSITIVE;
 }
 
 /* It was executed before: say so again. */
@@ -119,6 +150,12 @@ static void repeat(struct bl_snic_qp *qp, const struct bl_request *request)
 		bl_resp_atomic_again(qp, request);
 	else if (qp->resp.ack == BL_ACK_NONE)
 		qp->resp.ack = BL_ACK_POSITIVE;
+}
+
+/* Nothing may be seen before what is being placed; a sender keeps it back. One that does not will send it again. */
+static bool too_early(const struct bl_snic_qp *qp, const struct bl_request *request)
+{
+	return bl_place_nr(qp) && request->kind != BL_REQUEST_PLACE;
 }
 
 static void request_rc(struct bl_snic_qp *qp, const struct bl_request *request)
@@ -134,9 +171,24 @@ static void request_rc(struct bl_snic_qp *qp, const struct bl_request *request)
 		resp->nak_sent = true;
 		resp->ack = BL_ACK_NAK;
 		resp->ack_syndrome = BL_AETH_SEQUENCE;
+	} else if (too_early(qp, request)) {
+		bl_snic_count(qp->nic, BL_SNIC_RX_OUT_OF_ORDER, 1);
 	} else {
 		execute_rc(qp, request);
 	}
+}
+
+/* One that comes late, or twice, is not the one that its sender waits for any more. */
+static void place_uc(struct bl_snic_qp *qp, const struct bl_request *request)
+{
+	struct bl_refusal refusal = {.why = NULL};
+
+	if (request->psn != qp->resp.epsn)
+		bl_snic_count(qp->nic, BL_SNIC_RX_OUT_OF_ORDER, 1);
+	if (request->psn < qp->resp.epsn)
+		return;
+	bl_resp_abort(qp);
+	bl_place_take(qp, request->packet, request->psn, &refusal);
 }
 
 /* What is lost is lost; a message of which something is missing is dropped, and the next one is a new start. */
@@ -144,8 +196,16 @@ static void request_uc(struct bl_snic_qp *qp, const struct bl_request *request)
 {
 	struct bl_refusal refusal = {.why = NULL};
 
+	if (request->kind == BL_REQUEST_PLACE) {
+		place_uc(qp, request);
+		return;
+	}
 	if (request->kind != BL_REQUEST_SEND && request->kind != BL_REQUEST_WRITE) {
 		bl_snic_count(qp->nic, BL_SNIC_RX_MALFORMED, 1);
+		return;
+	}
+	if (too_early(qp, request)) {
+		bl_snic_count(qp->nic, BL_SNIC_RX_OUT_OF_ORDER, 1);
 		return;
 	}
 	if (request->psn != qp->resp.epsn)
@@ -156,8 +216,10 @@ static void request_uc(struct bl_snic_qp *qp, const struct bl_request *request)
 	/* the rest of a message that was dropped */
 	if (!request->first && qp->resp.message.kind == BL_MESSAGE_NONE)
 		return;
-	if (execute(qp, request, &refusal) != BL_OUTCOME_DONE)
+	if (execute(qp, request, &refusal) != BL_OUTCOME_DONE) {
+		bl_snic_count(qp->nic, BL_SNIC_SERVED_FAILED, 1);
 		bl_resp_abort(qp);
+	}
 }
 
 void bl_resp_request(struct bl_snic_qp *qp, const struct bl_packet *packet, const uint8_t *payload)

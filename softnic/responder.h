@@ -6,7 +6,8 @@
 #include "packet.h"
 #include "qp.h"
 
-enum bl_request_kind { BL_REQUEST_NONE, BL_REQUEST_SEND, BL_REQUEST_WRITE, BL_REQUEST_READ, BL_REQUEST_ATOMIC };
+enum bl_request_kind { BL_REQUEST_NONE, BL_REQUEST_SEND, BL_REQUEST_WRITE, BL_REQUEST_READ, BL_REQUEST_ATOMIC,
+		       BL_REQUEST_PLACE };
 
 /**
  * struct bl_request - a packet that asks for something
@@ -28,7 +29,8 @@ enum bl_outcome {
 	BL_OUTCOME_NOT_READY, /* no receive list */
 	BL_OUTCOME_INVALID,
 	BL_OUTCOME_ACCESS,
-	BL_OUTCOME_OPERATION
+	BL_OUTCOME_OPERATION,
+	BL_OUTCOME_UNPLACED /* place.h */
 };
 
 /**
@@ -45,8 +47,18 @@ struct bl_refusal {
 	uint32_t key;
 };
 
+/*
+ * responder_message.c: what it means that bl_rq_take() returned @ret, which is not 0, and left the reason in
+ * @refusal->why.
+ */
+enum bl_outcome bl_resp_no_list(const struct bl_snic_qp *qp, int ret, struct bl_refusal *refusal);
+
 /* responder.c: takes a request. */
 void bl_resp_request(struct bl_snic_qp *qp, const struct bl_packet *packet, const uint8_t *payload);
+
+/* responder.c: what came of a request of a reliable connection that is not done: the sender will be told. */
+void bl_resp_outcome(struct bl_snic_qp *qp, const struct bl_request *request, enum bl_outcome outcome,
+		     const struct bl_refusal *refusal);
 
 /* responder_message.c: a packet of a message. */
 enum bl_outcome bl_resp_message(struct bl_snic_qp *qp, const struct bl_request *request, struct bl_refusal *refusal);
@@ -67,6 +79,9 @@ bool bl_resp_has_room(const struct bl_snic_qp *qp, bool again);
 
 /* responder_reply.c: queue an answer, in order of sequence numbers. False: there is no room. */
 bool bl_resp_queue(struct bl_snic_qp *qp, const struct bl_reply *reply);
+
+/* responder_reply.c: nothing is answered any more. */
+void bl_resp_drop_replies(struct bl_snic_qp *qp);
 
 /* responder_reply.c: send answers and then the acknowledgement. Return: packets sent. */
 int bl_resp_send(struct bl_snic_qp *qp);

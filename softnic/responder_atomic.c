@@ -68,6 +68,7 @@ enum bl_outcome bl_resp_atomic(struct bl_snic_qp *qp, const struct bl_request *r
 		refusal->why = "the memory cannot be reached any more";
 		return BL_OUTCOME_ACCESS;
 	}
+	bl_snic_count_served(qp->nic, packet->operand_len);
 	resp->msn++;
 	resp->history[resp->nr_atomics++ % resp->max_replies] = result;
 	queue(qp, &result, false);

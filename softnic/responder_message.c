@@ -18,18 +18,25 @@ static enum bl_outcome invalid(struct bl_refusal *refusal, const char *why)
 	return BL_OUTCOME_INVALID;
 }
 
-/* A receive list is there: DONE; else NOT_READY, or its ring cannot be read. */
-static enum bl_outcome need_list(struct bl_snic_qp *qp, struct bl_refusal *refusal)
+enum bl_outcome bl_resp_no_list(const struct bl_snic_qp *qp, int ret, struct bl_refusal *refusal)
 {
-	int ret = bl_rq_take(qp);
+	const struct bl_snic_srq *srq = qp->attr.srq;
+	bool is_list = ret == -EBADMSG || ret == -EPIPE;
 
-	if (!ret)
-		return BL_OUTCOME_DONE;
 	if (ret == -EAGAIN)
 		return BL_OUTCOME_NOT_READY;
-	refusal->why = "the receive ring cannot be read";
-	refusal->syndrome = BL_SYNDROME_LOCAL_ACCESS;
+	refusal->addr = srq ? (uintptr_t)srq->attr.ring.addr + srq->attr.ring_off
+			    : (uintptr_t)qp->attr.rq.addr + qp->attr.rq_off;
+	refusal->syndrome = is_list ? BL_SYNDROME_LOCAL_OPERATION : BL_SYNDROME_LOCAL_ACCESS;
 	return BL_OUTCOME_OPERATION;
+}
+
+/* A receive list is there: DONE; else NOT_READY, or it cannot be had. */
+static enum bl_outcome need_list(struct bl_snic_qp *qp, struct bl_refusal *refusal)
+{
+	int ret = bl_rq_take(qp, &refusal->why);
+
+	return ret ? bl_resp_no_list(qp, ret, refusal) : BL_OUTCOME_DONE;
 }
 
 /* The region of a write, asked for again with each packet: it may be gone. */
@@ -135,6 +142,7 @@ static void complete(struct bl_snic_qp *qp, const struct bl_request *request, co
 		.imm = request->imm ? request->packet->imm : 0,
 	};
 
+	bl_snic_count_served(qp->nic, message->off);
 	if (request->kind == BL_REQUEST_SEND)
 		cqe.opcode = request->imm ? BL_CQE_RESP_SEND_IMM : BL_CQE_RESP_SEND;
 	if (request->kind == BL_REQUEST_SEND || request->imm)

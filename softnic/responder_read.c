@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Reads: checked when they come, done when their answers are sent. */
 #include "mr.h"
+#include "place.h"
 #include "responder.h"
 
 uint32_t bl_resp_read_psns(uint32_t len, uint32_t size)
@@ -65,13 +66,27 @@ enum bl_outcome bl_resp_read(struct bl_snic_qp *qp, const struct bl_request *req
 	if (refusal->why)
 		return BL_OUTCOME_ACCESS;
 	reply = reply_to(request, size, resp->msn + 1);
+	bl_place_read_begin(qp, packet, &reply);
 	if (!bl_resp_queue(qp, &reply)) {
+		bl_place_read_end(qp, &reply);
 		refusal->why = "more reads and atomics at a time than agreed";
 		return BL_OUTCOME_INVALID;
 	}
 	resp->msn++;
 	resp->epsn += reply.nr_psn;
 	return BL_OUTCOME_DONE;
+}
+
+/* It is being placed, and will be answered. */
+static bool is_placed(const struct bl_snic_qp *qp, const struct bl_reply *reply)
+{
+	for (unsigned int i = 0; i < qp->resp.nr_replies; i++) {
+		const struct bl_reply *old = &qp->resp.replies[i];
+
+		if (old->move && old->psn == reply->psn && old->nr_psn == reply->nr_psn)
+			return true;
+	}
+	return false;
 }
 
 /* What cannot be answered is left out: the sender asks again. */
@@ -84,6 +99,10 @@ void bl_resp_read_again(struct bl_snic_qp *qp, const struct bl_request *request)
 		return;
 	reply = reply_to(request, size, qp->resp.msn);
 	reply.again = true;
+	if (is_placed(qp, &reply)) {
+		bl_place_read_hold(qp, request->packet);
+		return;
+	}
 	if (reply.psn + reply.nr_psn <= qp->resp.epsn)
 		bl_resp_queue(qp, &reply);
 }

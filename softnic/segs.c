@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "early.h"
 #include "mem.h"
 #include "mr.h"
 
@@ -46,7 +47,7 @@ enum bl_syndrome bl_segs_gather(struct bl_snic_qp *qp, struct bl_wr *wr, uint64_
 			mr = region(qp, wr, &piece, 0, &at);
 			if (!mr)
 				return wr->syndrome;
-			if (bl_snic_mem_read(&mr->mem, at, dst, piece.len))
+			if (!bl_early_take(wr, &piece, dst) && bl_snic_mem_read(&mr->mem, at, dst, piece.len))
 				return bad(wr, BL_SYNDROME_LOCAL_ACCESS, &piece, "the memory cannot be read any more");
 		}
 		dst += piece.len;
@@ -89,6 +90,20 @@ enum bl_syndrome bl_segs_check(struct bl_snic_qp *qp, struct bl_wr *wr, unsigned
 		left -= piece.len;
 	}
 	return BL_SYNDROME_NONE;
+}
+
+enum bl_syndrome bl_segs_part(struct bl_snic_qp *qp, struct bl_wr *wr, uint64_t off, unsigned int access,
+			      struct bl_segs_part *part)
+{
+	struct bl_wqe_piece piece;
+	struct bl_wqe_walk walk;
+
+	bl_wqe_walk_start(&walk, &wr->wqe, wr->raw, off);
+	if (!bl_wqe_walk_next(&walk, UINT32_MAX, &piece))
+		return BL_SYNDROME_LOCAL_LENGTH;
+	part->mr = region(qp, wr, &piece, access, &part->off);
+	part->len = piece.len;
+	return part->mr ? BL_SYNDROME_NONE : wr->syndrome;
 }
 
 static int touch(const struct bl_snic_mr *mr, uint64_t at, uint32_t len)
@@ -141,7 +156,7 @@ enum bl_syndrome bl_segs_deliver(struct bl_snic_qp *qp, uint64_t off, const uint
 				 struct bl_rwqe_sge *bad_p, const char **why_p)
 {
 	const struct bl_rwqe *rwqe = &qp->rq.rwqe;
-	struct bl_mr_span span = {.pd = qp->pd, .access = BL_SNIC_LOCAL_WRITE};
+	struct bl_mr_span span = {.pd = bl_qp_list_pd(qp), .access = BL_SNIC_LOCAL_WRITE};
 	struct bl_snic_mr *mr = NULL;
 	uint64_t at;
 

@@ -20,6 +20,21 @@ enum bl_syndrome bl_segs_scatter(struct bl_snic_qp *qp, struct bl_wr *wr, uint64
 /* Whether all of the memory may be reached: BL_SNIC_LOCAL_WRITE for what comes back, 0 for what is sent. */
 enum bl_syndrome bl_segs_check(struct bl_snic_qp *qp, struct bl_wr *wr, unsigned int access);
 
+/**
+ * struct bl_segs_part - a part of the data of a request that lies together
+ * @mr, @off: where
+ * @len: bytes
+ */
+struct bl_segs_part {
+	struct bl_snic_mr *mr;
+	uint64_t off;
+	uint32_t len;
+};
+
+/* The part that begins at @off, of a request that has no data inside; BL_SNIC_LOCAL_WRITE or 0. */
+enum bl_syndrome bl_segs_part(struct bl_snic_qp *qp, struct bl_wr *wr, uint64_t off, unsigned int access,
+			      struct bl_segs_part *part);
+
 /* For DUMP: reads the first and the last byte of each segment, and lets their owner catch up with earlier writes. */
 enum bl_syndrome bl_segs_touch(struct bl_snic_qp *qp, struct bl_wr *wr);
 

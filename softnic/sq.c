@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Send queues: from doorbells to requests that are parsed. */
+#include <errno.h>
+
 #include "bytes.h"
 #include "mem.h"
 #include "qp.h"
+#include "util/guard.h"
 
 /* Blocks taken over in one go: a slow memory is worth one long read, others should have their turn. */
 #define TAKE_MAX 64
@@ -37,12 +40,27 @@ static bool is_news(struct bl_snic_qp *qp, uint64_t word)
 	return news;
 }
 
+/* Memory of the queue was taken away: none of it is touched again. */
+static void lose(struct bl_snic_qp *qp, const char *what, const void *addr, int err)
+{
+	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_LOCAL_ACCESS};
+
+	qp->sq.lost = true;
+	bl_qp_fail(qp, UINT64_MAX, &cause, "%s at %p cannot be read: %s", what, addr, strerror(err));
+}
+
 /* Acquire, here and below: the blocks are read after the count that covers them. */
 static bool look_at_record(struct bl_snic_qp *qp, uint16_t *wild_p)
 {
-	uint32_t record = be32toh(__atomic_load_n(&qp->attr.dbrec[1], __ATOMIC_ACQUIRE));
-	uint16_t ahead = (uint16_t)(record - (uint32_t)qp->sq.pi);
+	uint32_t record;
+	uint16_t ahead;
 
+	if (bl_guard_load32(&qp->attr.dbrec[1], &record)) {
+		lose(qp, "doorbell record", &qp->attr.dbrec[1], EFAULT);
+		return true;
+	}
+	record = be32toh(record);
+	ahead = (uint16_t)(record - (uint32_t)qp->sq.pi);
 	if (!is_news(qp, record))
 		return true;
 	*wild_p = (uint16_t)record;
@@ -52,10 +70,14 @@ static bool look_at_record(struct bl_snic_qp *qp, uint16_t *wild_p)
 
 static bool look_at_register(struct bl_snic_qp *qp, uint16_t *wild_p)
 {
-	uint64_t word = __atomic_load_n(qp->uar_word, __ATOMIC_ACQUIRE);
 	uint32_t half[2];
 	uint16_t ahead;
+	uint64_t word;
 
+	if (bl_guard_load64(qp->uar_word, &word)) {
+		lose(qp, "doorbell register", qp->uar_word, EFAULT);
+		return true;
+	}
 	memcpy(half, &word, sizeof(half));
 	if (!is_news(qp, word) || be32toh(half[1]) >> 8 != qp->num)
 		return true;
@@ -69,8 +91,12 @@ static bool look_at_register(struct bl_snic_qp *qp, uint16_t *wild_p)
 static void look_at_watched(struct bl_snic_qp *qp)
 {
 	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_LOCAL_OPERATION};
-	uint64_t count = __atomic_load_n(qp->sq.watched, __ATOMIC_ACQUIRE);
+	uint64_t count;
 
+	if (bl_guard_load64(qp->sq.watched, &count)) {
+		lose(qp, "watched word", qp->sq.watched, EFAULT);
+		return;
+	}
 	if (count <= qp->sq.pi)
 		return;
 	if (count - qp->sq.pi > qp->attr.sq_nr && qp->state == BL_SNIC_RTS)
@@ -89,6 +115,8 @@ static void look(struct bl_snic_qp *qp)
 
 	if (qp->sq.watched)
 		look_at_watched(qp);
+	if (qp->sq.lost)
+		return;
 	good = qp->attr.no_dbrec ? look_at_register(qp, &wild) : look_at_record(qp, &wild);
 	if (!good && qp->state == BL_SNIC_RTS)
 		bl_qp_fail(qp, UINT64_MAX, &cause,
@@ -99,7 +127,7 @@ static void look(struct bl_snic_qp *qp)
 /* Return: 0, or what the ring's memory says. */
 static int fetch(struct bl_snic_qp *qp)
 {
-	uint32_t nr = qp->attr.sq_nr, slot, run;
+	uint32_t nr = qp->attr.sq_nr, slot = 0, run;
 	struct bl_sq *sq = &qp->sq;
 	uint64_t limit = sq->taken + TAKE_MAX;
 	int ret = 0;
@@ -118,6 +146,8 @@ static int fetch(struct bl_snic_qp *qp)
 				       sq->blocks + (size_t)slot * BL_SNIC_WQEBB, (size_t)run * BL_SNIC_WQEBB);
 		sq->fetched += ret ? 0 : run;
 	}
+	if (ret)
+		lose(qp, "send ring", bl_snic_mem_at(&qp->attr.sq, qp->attr.sq_off + (uint64_t)slot * BL_SNIC_WQEBB), -ret);
 	return ret;
 }
 
@@ -215,22 +245,34 @@ static bool take_one(struct bl_snic_qp *qp)
 	return true;
 }
 
+/* What cannot be read is news: who takes it finds out. */
+bool bl_sq_rung(const struct bl_snic_qp *qp)
+{
+	const struct bl_sq *sq = &qp->sq;
+	uint64_t word = 0;
+	uint32_t record;
+
+	if (qp->state != BL_SNIC_RTS || !qp->attr.sq_nr || sq->lost)
+		return false;
+	if (sq->watched && (bl_guard_load64(sq->watched, &word) || word > sq->pi))
+		return true;
+	if (qp->attr.no_dbrec)
+		return bl_guard_load64(qp->uar_word, &word) || word != sq->seen;
+	return bl_guard_load32(&qp->attr.dbrec[1], &record) || be32toh(record) != sq->seen;
+}
+
 int bl_sq_take(struct bl_snic_qp *qp)
 {
-	static const struct bl_cause cause = {.syndrome = BL_SYNDROME_LOCAL_ACCESS};
 	struct bl_sq *sq = &qp->sq;
-	int nr = 0, ret;
+	int nr = 0;
 
-	if (!qp->attr.sq_nr)
+	if (!qp->attr.sq_nr || sq->lost)
 		return 0;
 	look(qp);
+	if (sq->lost || (sq->taken != sq->pi && fetch(qp)))
+		return 1;
 	if (sq->taken == sq->pi)
 		return 0;
-	ret = fetch(qp);
-	if (ret && qp->state == BL_SNIC_RTS) {
-		bl_qp_fail(qp, UINT64_MAX, &cause, "send ring cannot be read: %s", strerror(-ret));
-		return 1;
-	}
 	while (sq->taken < sq->fetched && take_one(qp))
 		nr++;
 	return nr;

@@ -8,16 +8,26 @@
 
 #include "nic.h"
 #include "util/clock.h"
+#include "util/guard.h"
 #include "util/log.h"
 
 #define FIRST_SLEEP_NS 2000ULL
 #define LAST_SLEEP_NS  100000ULL
 
+/* While movers work, whose end nobody tells. */
+#define JOB_SLEEP_NS 10000ULL
+
 /* With no queue to look at, nothing but a packet, a timer or a call can make work: each of them wakes the thread. */
 #define DEEP_SLEEP_NS (100 * BL_SNIC_MS)
 
-/* Passes without work after which other threads of this CPU get a chance while the thread is still busy. */
+/*
+ * Passes without work after which other threads of this CPU get a chance while the thread is still busy. Where CPUs are
+ * few that is each: who makes the work shares this CPU, or shares one with who is to have it. Else now and then, since
+ * the call takes longer than a pass.
+ */
 #define YIELD_AFTER 32
+#define FEW_CPUS    4
+#define YIELD_EVERY 64
 
 /* Turns in which the lock is left to who waits for it. */
 #define LEAVE_TURNS 1000
@@ -49,6 +59,8 @@ static void sleep_for(struct bl_snic *nic, uint64_t *step_p)
 	next = bl_snic_next_timer(nic, &polled);
 	if (!polled)
 		step = DEEP_SLEEP_NS;
+	if (nic->nr_jobs && step > JOB_SLEEP_NS)
+		step = JOB_SLEEP_NS;
 	/* timers are of the NIC's clock, which may be another one: then they are found late by one step at most */
 	if (nic->attr.now_ns == bl_now_ns && next != UINT64_MAX && next < now + step)
 		step = next > now ? next - now : 0;
@@ -59,11 +71,20 @@ static void sleep_for(struct bl_snic *nic, uint64_t *step_p)
 	*step_p = *step_p * 2 < LAST_SLEEP_NS ? *step_p * 2 : LAST_SLEEP_NS;
 }
 
+/* That this thread may run on. */
+static unsigned int nr_cpus(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned int)CPU_COUNT(&set);
+}
+
 static void *thread_main(void *arg)
 {
 	struct bl_snic *nic = arg;
 	uint64_t idle_since = 0, spin_ns = nic->attr.spin_us * 1000ULL, step = FIRST_SLEEP_NS;
-	unsigned int idle = 0;
+	bool few = nr_cpus() <= FEW_CPUS;
+	unsigned int idle = 0, after = few ? 0 : YIELD_AFTER, every = few ? 1 : YIELD_EVERY;
 
 	pthread_mutex_lock(&nic->lock);
 	while (!atomic_load(&nic->stop)) {
@@ -72,12 +93,14 @@ static void *thread_main(void *arg)
 		if (bl_snic_pass(nic)) {
 			idle = 0;
 			step = FIRST_SLEEP_NS;
+		} else if (nic->unseen) {
+			continue;
 		} else if (!idle++) {
 			idle_since = bl_now_ns();
 		} else if (bl_now_ns() - idle_since > spin_ns) {
 			if (!atomic_load(&nic->wanted))
 				sleep_for(nic, &step);
-		} else if (idle > YIELD_AFTER) {
+		} else if (idle > after && !(idle % every)) {
 			sched_yield();
 		} else {
 			relax();
@@ -98,7 +121,7 @@ static int bind_to(pthread_attr_t *attr, int cpu)
 	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
 }
 
-/* Signals are for the program's own threads. */
+/* Signals are for the program's own threads, but for those by which it learns that memory is gone. */
 int bl_snic_thread_start(struct bl_snic *nic)
 {
 	pthread_attr_t attr;
@@ -109,6 +132,7 @@ int bl_snic_thread_start(struct bl_snic *nic)
 	ret = bind_to(&attr, nic->attr.cpu);
 	if (!ret) {
 		sigfillset(&all);
+		bl_guard_unblock(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &old);
 		ret = pthread_create(&nic->thread, &attr, thread_main, nic);
 		pthread_sigmask(SIG_SETMASK, &old, NULL);

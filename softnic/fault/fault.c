@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow.h"
-#include "held.h"
-#include "softnic/transport.h"
+#include "link.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #define MILLION	    1000000U
@@ -15,78 +14,20 @@
 #define QUIET_POLLS 64U	     /* that find nothing, after which what is held arrives */
 #define HELD_NS	    1000000U /* longest sleep while something is held */
 
-/* Order of the words that are counted into. */
-enum { DROPPED, DELAYED, DOUBLED, NAKED };
-
-/**
- * struct bl_snic_path - path of the transport below
- * @link:  owner
- * @next:  in its list
- * @below: the path
- * @gid:   where it goes
- * @refs:  times it was opened
- * @flows: what left over it
- */
-struct bl_snic_path {
-	struct bl_snic_link *link;
-	struct bl_snic_path *next;
-	struct bl_snic_path *below;
-	uint8_t gid[16];
-	unsigned int refs;
-	struct bl_flows flows;
-};
-
-/**
- * struct bl_snic_link - link of the transport below, with faults
- * @ops:     of the transport below
- * @below:   its link
- * @fault:   what is wanted
- * @counts:  DROPPED to NAKED
- * @dice:    state of the generator
- * @arrived: packets that came from below
- * @quiet:   polls in a row that found nothing
- * @held:    packets that arrive later
- * @paths:   all paths
- * @fn, @arg: of the poll() that runs
- * @budget:  packets that it may hand out
- * @handed:  packets that it has handed out
- */
-struct bl_snic_link {
-	const struct bl_snic_transport_ops *ops;
-	struct bl_snic_link *below;
-	struct bl_snic_fault fault;
-	uint64_t *counts;
-	uint64_t dice;
-	uint64_t arrived;
-	unsigned int quiet;
-	struct bl_held_list held;
-	struct bl_snic_path *paths;
-	bl_snic_receive_fn *fn;
-	void *arg;
-	unsigned int budget;
-	unsigned int handed;
-};
-
 static void fault_close(struct bl_snic_link *link)
 {
 	link->ops->close(link->below);
 	bl_held_clear(&link->held);
+	bl_held_clear(&link->slow);
 	free(link);
 }
 
-static uint32_t fault_max_payload(struct bl_snic_link *link)
+/* The path of @below to @gid. */
+static int path_over(struct bl_snic_link *link, struct bl_snic_path *below, const uint8_t gid[16],
+		     struct bl_snic_path **path_p)
 {
-	return link->ops->max_payload(link->below);
-}
+	struct bl_snic_path *path;
 
-static int fault_path_open(struct bl_snic_link *link, const uint8_t gid[16], struct bl_snic_path **path_p)
-{
-	struct bl_snic_path *path, *below;
-	int ret;
-
-	ret = link->ops->path_open(link->below, gid, &below);
-	if (ret)
-		return ret;
 	for (path = link->paths; path; path = path->next) {
 		if (path->below == below) {
 			path->refs++;
@@ -106,6 +47,22 @@ static int fault_path_open(struct bl_snic_link *link, const uint8_t gid[16], str
 	return 0;
 }
 
+static int fault_path_open(struct bl_snic_link *link, const uint8_t gid[16], struct bl_snic_path **path_p)
+{
+	struct bl_snic_path *below;
+	int ret = link->ops->path_open(link->below, gid, &below);
+
+	return ret ? ret : path_over(link, below, gid, path_p);
+}
+
+static int fault_way_open(struct bl_snic_link *link, const struct bl_snic_way *way, struct bl_snic_path **path_p)
+{
+	struct bl_snic_path *below;
+	int ret = link->ops->way_open(link->below, way, &below);
+
+	return ret ? ret : path_over(link, below, way->gid, path_p);
+}
+
 static void fault_path_close(struct bl_snic_path *path)
 {
 	struct bl_snic_path **place = &path->link->paths;
@@ -120,27 +77,10 @@ static void fault_path_close(struct bl_snic_path *path)
 	free(path);
 }
 
-static void *fault_reserve(struct bl_snic_path *path, size_t len)
-{
-	return path->link->ops->reserve(path->below, len);
-}
-
-static void fault_commit(struct bl_snic_path *path, const struct bl_packet *packet)
-{
-	if (path->link->fault.nak)
-		bl_flow_note(&path->flows, packet);
-	path->link->ops->commit(path->below, packet);
-}
-
-static int fault_path_state(struct bl_snic_path *path)
-{
-	return path->link->ops->path_state(path->below);
-}
-
 /* A step of splitmix64: 64 bits of which all are good. */
-static uint64_t roll(struct bl_snic_link *link)
+static uint64_t roll(uint64_t *dice)
 {
-	uint64_t bits = link->dice += 0x9e3779b97f4a7c15ULL;
+	uint64_t bits = *dice += 0x9e3779b97f4a7c15ULL;
 
 	bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9ULL;
 	bits = (bits ^ bits >> 27) * 0x94d049bb133111ebULL;
@@ -152,10 +92,32 @@ static bool happens(uint64_t bits, uint32_t per_million)
 	return ((bits >> 32) * MILLION) >> 32 < per_million;
 }
 
-static void count(struct bl_snic_link *link, int what)
+static void count(struct bl_snic_link *link, enum bl_fault_kind what)
 {
 	/* others read the words while they are counted */
 	__atomic_fetch_add(&link->counts[what], 1, __ATOMIC_RELAXED);
+}
+
+static void *fault_reserve(struct bl_snic_path *path, size_t len)
+{
+	return path->link->ops->reserve(path->below, len);
+}
+
+static void fault_commit(struct bl_snic_path *path, const struct bl_packet *packet)
+{
+	struct bl_snic_link *link = path->link;
+	uint64_t bits;
+
+	if (link->fault.nak)
+		bl_flow_note(&path->flows, packet);
+	if (link->fault.corrupt) {
+		bits = roll(&link->spoiler);
+		if (happens(bits, link->fault.corrupt)) {
+			count(link, BL_FAULT_CORRUPTED);
+			link->ops->spoil(path->below, roll(&link->spoiler));
+		}
+	}
+	link->ops->commit(path->below, packet);
 }
 
 static void hand(struct bl_snic_link *link, const uint8_t *gid, const struct bl_packet *packet, const void *payload)
@@ -183,23 +145,27 @@ static void receive(void *arg, const uint8_t *gid, const struct bl_packet *packe
 {
 	struct bl_snic_link *link = arg;
 	const struct bl_snic_fault *fault = &link->fault;
-	uint64_t drop = roll(link), nak = roll(link), twice = roll(link), late = roll(link);
+	uint64_t drop = roll(&link->dice), nak = roll(&link->dice), twice = roll(&link->dice), late = roll(&link->dice);
 
 	link->arrived++;
 	if (happens(drop, fault->drop)) {
-		count(link, DROPPED);
+		count(link, BL_FAULT_DROPPED);
 		return;
 	}
 	if (happens(nak, fault->nak) && answer_nak(link, gid, packet)) {
-		count(link, NAKED);
+		count(link, BL_FAULT_NAKED);
 		return;
 	}
 	if (happens(twice, fault->duplicate) &&
 	    bl_held_add(&link->held, link->arrived + twice % (MAX_DELAY + 1), gid, packet, payload))
-		count(link, DOUBLED);
-	if (happens(late, fault->reorder) &&
+		count(link, BL_FAULT_DOUBLED);
+	/* the half of the dice that nothing else looks at */
+	if (happens(nak << 32, fault->delay) &&
+	    bl_held_add(&link->slow, bl_now_ns() + fault->delay_us * 1000ULL, gid, packet, payload))
+		count(link, BL_FAULT_DELAYED);
+	else if (happens(late, fault->reorder) &&
 	    bl_held_add(&link->held, link->arrived + 1 + late % MAX_DELAY, gid, packet, payload))
-		count(link, DELAYED);
+		count(link, BL_FAULT_DELAYED);
 	else
 		hand(link, gid, packet, payload);
 }
@@ -208,6 +174,8 @@ static bool hand_held(struct bl_snic_link *link)
 {
 	struct bl_held *held = bl_held_take(&link->held, link->arrived);
 
+	if (!held && link->slow.nr)
+		held = bl_held_take(&link->slow, bl_now_ns());
 	if (!held)
 		return false;
 	hand(link, held->has_gid ? held->gid : NULL, &held->packet, held->payload);
@@ -250,15 +218,10 @@ static void fault_wait(struct bl_snic_link *link, uint64_t timeout_ns)
 {
 	bool holds = link->held.nr;
 
-	link->ops->wait(link->below, holds && timeout_ns > HELD_NS ? HELD_NS : timeout_ns);
+	link->ops->wait(link->below, (holds || link->slow.nr) && timeout_ns > HELD_NS ? HELD_NS : timeout_ns);
 	/* the next poll that finds nothing is late enough */
 	if (holds)
 		link->quiet = QUIET_POLLS;
-}
-
-static void fault_kick(struct bl_snic_link *link)
-{
-	link->ops->kick(link->below);
 }
 
 static void fault_forget(struct bl_snic_link *link)
@@ -272,21 +235,20 @@ static void fault_forget(struct bl_snic_link *link)
 		free(path);
 	}
 	bl_held_clear(&link->held);
+	bl_held_clear(&link->slow);
 	free(link);
 }
 
 static const struct bl_snic_transport_ops fault_ops = {
 	.name = "fault",
 	.close = fault_close,
-	.max_payload = fault_max_payload,
 	.path_open = fault_path_open,
+	.way_open = fault_way_open,
 	.path_close = fault_path_close,
 	.reserve = fault_reserve,
 	.commit = fault_commit,
 	.poll = fault_poll,
-	.path_state = fault_path_state,
 	.wait = fault_wait,
-	.kick = fault_kick,
 	.forget = fault_forget,
 };
 
@@ -296,9 +258,12 @@ int bl_snic_fault_open(const struct bl_snic_transport_ops *ops, struct bl_snic_l
 {
 	struct bl_snic_link *link;
 
-	if (fault->drop > MILLION || fault->reorder > MILLION || fault->duplicate > MILLION || fault->nak > MILLION)
-		return fail(EINVAL, "drop %u reorder %u duplicate %u nak %u: more than a million", fault->drop,
-			    fault->reorder, fault->duplicate, fault->nak);
+	if (fault->drop > MILLION || fault->reorder > MILLION || fault->duplicate > MILLION || fault->nak > MILLION ||
+	    fault->corrupt > MILLION || fault->delay > MILLION)
+		return fail(EINVAL, "drop %u reorder %u duplicate %u nak %u corrupt %u delay %u: more than a million",
+			    fault->drop, fault->reorder, fault->duplicate, fault->nak, fault->corrupt, fault->delay);
+	if (fault->corrupt && !ops->spoil)
+		return fail(EOPNOTSUPP, "corrupt: packets of transport %s have no check that would find it", ops->name);
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return fail(ENOMEM, "out of memory");
@@ -308,8 +273,11 @@ int bl_snic_fault_open(const struct bl_snic_transport_ops *ops, struct bl_snic_l
 		.fault = *fault,
 		.counts = counts,
 		.dice = fault->seed,
+		.spoiler = ~fault->seed,
 	};
-	*ops_p = &fault_ops;
+	link->table = fault_ops;
+	bl_fault_pass(link);
+	*ops_p = &link->table;
 	*link_p = link;
 	return 0;
 }

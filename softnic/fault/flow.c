@@ -39,6 +39,8 @@ static uint32_t acknowledged(const struct bl_packet *packet)
 	case BL_PKT_ACK:
 	case BL_PKT_ATOMIC_ACK:
 		return packet->syndrome <= BL_AETH_ACK ? after : BL_PSN_MASK + 1;
+	case BL_PKT_READ_PLACED:
+		return (packet->psn + (uint32_t)packet->compare_mask) & BL_PSN_MASK;
 	case BL_PKT_READ_LAST:
 	case BL_PKT_READ_ONLY:
 		return after;
@@ -67,7 +69,8 @@ void bl_flow_note(struct bl_flows *flows, const struct bl_packet *packet)
 
 static bool is_request(const struct bl_packet *packet)
 {
-	return packet->opcode <= BL_PKT_READ_REQUEST || packet->opcode == BL_PKT_CMP_SWAP ||
+	return packet->opcode <= BL_PKT_READ_REQUEST ||
+	       (packet->opcode >= BL_PKT_PLACE_SEND && packet->opcode <= BL_PKT_PLACE_WRITE_IMM) || packet->opcode == BL_PKT_CMP_SWAP ||
 	       packet->opcode == BL_PKT_FETCH_ADD || packet->opcode == BL_PKT_MASKED_CMP_SWAP ||
 	       packet->opcode == BL_PKT_MASKED_FETCH_ADD;
 }

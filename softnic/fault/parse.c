@@ -6,7 +6,8 @@
 
 #include "softnic/transport.h"
 
-#define MILLION 1000000U
+#define MILLION	 1000000U
+#define DELAY_US 1000
 
 struct key {
 	const char *name;
@@ -21,7 +22,8 @@ struct key {
 	}
 
 static const struct key keys[] = {
-	KEY(seed, UINT64_MAX), KEY(drop, MILLION), KEY(reorder, MILLION), KEY(duplicate, MILLION), KEY(nak, MILLION),
+	KEY(seed, UINT64_MAX),	KEY(drop, MILLION),  KEY(reorder, MILLION), KEY(duplicate, MILLION), KEY(nak, MILLION),
+	KEY(corrupt, MILLION), KEY(delay, MILLION), KEY(delay_us, MILLION),
 };
 
 #define NR_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -87,7 +89,7 @@ static int parse_one(const char **text_p, struct bl_snic_fault *fault, unsigned 
 
 int bl_snic_fault_parse(const char *text, struct bl_snic_fault *fault, const char **bad_p)
 {
-	struct bl_snic_fault parsed = {0};
+	struct bl_snic_fault parsed = {.delay_us = DELAY_US};
 	unsigned int seen = 0;
 	int ret;
 

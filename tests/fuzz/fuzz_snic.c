@@ -7,10 +7,12 @@
  */
 #include "fuzz.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <string.h>
 
 #include "softnic/nic.h"
+#include "softnic/snic_srq.h"
 #include "softnic/wqe.h"
 #include "tap.h"
 #include "unit/snic/world.h"
@@ -64,10 +66,62 @@ static int area_write(void *priv, uint64_t off, const void *src, size_t len)
 	return 0;
 }
 
+/* A mover that is done at once, within one NIC and between two. */
+static bool area_able(const void *dst, const void *src)
+{
+	return true;
+}
+
+static int area_start(void *dst, uint64_t dst_off, void *src, uint64_t src_off, size_t len, struct bl_snic_job *job)
+{
+	struct area *to = dst, *from = src;
+
+	must(to->writable && from->readable);
+	must(dst_off <= AREA && len <= AREA - dst_off && src_off <= AREA && len <= AREA - src_off);
+	memmove(to->mem + dst_off, from->mem + src_off, len);
+	return 0;
+}
+
+static int area_poll(const struct bl_snic_job *job)
+{
+	return 0;
+}
+
+static int area_share(void *src, uint8_t bytes[BL_SNIC_SHARE_LEN])
+{
+	bytes[0] = (uint8_t)((struct area *)src - areas);
+	return 0;
+}
+
+static int area_attach(const uint8_t bytes[BL_SNIC_SHARE_LEN], void **moved_p, size_t *len_p)
+{
+	if (bytes[0] >= NR_AREAS)
+		return -EPROTO;
+	*moved_p = &areas[bytes[0]];
+	*len_p = AREA;
+	return 0;
+}
+
+static int area_detach(void *moved)
+{
+	return 0;
+}
+
+static const struct bl_snic_mover area_mover = {
+	.least = 256,
+	.able = area_able,
+	.start = area_start,
+	.poll = area_poll,
+	.share = area_share,
+	.attach = area_attach,
+	.detach = area_detach,
+};
+
 static void make_areas(struct world_side *side, int who)
 {
 	for (size_t i = 0; i < NR_AREAS; i++) {
-		struct bl_snic_mem mem = {.read = area_read, .write = area_write, .priv = &areas[i]};
+		struct bl_snic_mem mem = {.read = area_read, .write = area_write, .priv = &areas[i],
+					  .mover = &area_mover, .moved = &areas[i]};
 
 		must(!bl_snic_mr_create(side->pd, &mem, 0x1000 * (i + 1), AREA, rights[i], &mrs[who][i]));
 		keys[who][i] = bl_snic_mr_lkey(mrs[who][i]);
@@ -147,9 +201,39 @@ static void post_some(struct world_side *side)
 	side_ring(side);
 }
 
-static void receive_some(struct world_side *side)
+/* A request that is mostly right, and long enough to be placed. */
+static void post_good(struct world_side *side, int who)
 {
-	uint8_t *list = side->rq + (side->rpi & (side->rq_nr - 1)) * 16UL * side->rq_sges;
+	static const uint8_t opcodes[] = {BL_WQE_WRITE, BL_WQE_SEND, BL_WQE_READ, BL_WQE_WRITE_IMM};
+	uint8_t opcode = opcodes[fuzz_byte() % sizeof(opcodes)], areas_of = fuzz_byte();
+	uint32_t len = 256 + 8U * fuzz_byte();
+	struct world_wqe wqe;
+
+	wqe_begin(&wqe, side, 0, opcode, WORLD_SIGNAL, len);
+	if (opcode != BL_WQE_SEND)
+		wqe_raddr(&wqe, 0x1000 * (1 + (areas_of & 3U)) + fuzz_byte(), keys[!who][areas_of & 3]);
+	wqe_data(&wqe, 0x1000 * (1 + (areas_of >> 2 & 3U)) + fuzz_byte(), keys[who][areas_of >> 2 & 3], len);
+	wqe_post(&wqe, side);
+}
+
+/*
+ * Where the next list goes. Those of a shared receive queue that are linked follow each other in the order of the ring, if
+ * nothing else is said.
+ */
+static uint8_t *list_at(struct world_side *side, bool linked)
+{
+	uint8_t *list = side->rq + (side->rpi & (side->rq_nr - 1)) * 16UL * (side->rq_sges + linked);
+
+	if (!linked)
+		return list;
+	list[2] = fuzz_byte() == 1 ? fuzz_byte() : 0;
+	list[3] = fuzz_byte() == 1 ? fuzz_byte() : (uint8_t)((side->rpi + 1) & (side->rq_nr - 1));
+	return list + 16;
+}
+
+static void receive_some(struct world_side *side, bool linked)
+{
+	uint8_t *list = list_at(side, linked);
 
 	for (uint32_t i = 0; i < side->rq_sges; i++)
 		some_seg(list + i * 16UL);
@@ -159,7 +243,7 @@ static void receive_some(struct world_side *side)
 
 static void inject_some(struct world_side *from, struct world_side *to)
 {
-	struct bl_packet packet = {.opcode = fuzz_byte() & 0x3f, .flags = fuzz_byte() & 3, .syndrome = fuzz_byte()};
+	struct bl_packet packet = {.opcode = fuzz_byte() & 0x3f, .flags = fuzz_byte() & 15, .syndrome = fuzz_byte()};
 	uint8_t choice = fuzz_byte();
 	struct bl_snic_path *path;
 	void *room;
@@ -174,6 +258,9 @@ static void inject_some(struct world_side *from, struct world_side *to)
 	packet.rkey = some_key();
 	packet.dma_len = choice & 16 ? (uint32_t)fuzz_number() : fuzz_byte();
 	packet.swap_add = fuzz_number();
+	packet.compare = choice & 64 ? fuzz_byte() & 3 : 0;
+	packet.compare_mask = fuzz_byte();
+	packet.src_qpn = choice & 128 ? bl_snic_qp_num(from->qp) : 0;
 	packet.len = choice & 32 ? packet.dma_len % 4096 : fuzz_byte();
 	must(!world_transport.path_open(from->nic->link, bl_snic_gid(to->nic), &path));
 	room = world_transport.reserve(path, packet.len);
@@ -192,12 +279,16 @@ static void step(struct world *w)
 	switch (what % 8) {
 	case 0 ... 2:
 		/* a request overwritten before it is complete is a fault of the user, not of the NIC */
-		if (side->pi - world_query(side).sq_ci + 16 <= side->sq_nr)
+		if (side->pi - world_query(side).sq_ci + 16 > side->sq_nr)
+			break;
+		if (what & 0x40)
+			post_good(side, side == &w->b);
+		else
 			post_some(side);
 		break;
 	case 3:
 		if (side->rpi - world_query(side).rq_ci < side->rq_nr)
-			receive_some(side);
+			receive_some(side, w->options.srq_linked);
 		break;
 	case 4:
 		inject_some(other, side);
@@ -213,6 +304,20 @@ static void step(struct world *w)
 	}
 }
 
+/* So have receives; of a shared queue, those that were taken. */
+static void check_receives(struct world_side *side)
+{
+	struct bl_snic_srq_info info;
+
+	if (!side->srq) {
+		must(world_query(side).rq_ci == side->rpi);
+		return;
+	}
+	must(world_query(side).rq_ci == world_query(side).rq_pi);
+	must(!bl_snic_srq_query(side->srq, &info));
+	must(info.done == info.taken && info.taken <= info.posted && info.posted <= side->rpi);
+}
+
 /* In ERR, everything that was posted has been completed. */
 static void check_end(struct world *w, struct world_side *side)
 {
@@ -221,14 +326,15 @@ static void check_end(struct world *w, struct world_side *side)
 	for (int i = 0; i < 100 && world_query(side).sq_pi < side->pi; i++)
 		world_leap(w, 1001 * WORLD_MS);
 	must(world_query(side).sq_ci == side->pi);
-	must(world_query(side).rq_ci == side->rpi);
-	must(side->nic->counters[BL_SNIC_WQE] <= side->pi);
+	check_receives(side);
+	must(side->nic->counters[BL_SNIC_WQE] <= (w->options.one_nic ? w->a.pi + w->b.pi : side->pi));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct world_options options = {.sq_nr = 64, .rq_nr = 8, .rq_sges = 4, .cq_nr = 8, .mtu = 256, .bytes = 64};
 	struct world *w;
+	uint8_t choice;
 
 	bl_log_set_level(BL_LOG_OFF);
 	/* the fixture's own checks end here */
@@ -237,7 +343,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	}
 	fuzz_begin(data, size);
-	options.uc = fuzz_byte() & 1;
+	choice = fuzz_byte();
+	options.uc = choice & 1;
+	options.one_nic = choice & 2;
+	options.srq = choice & 4;
+	options.srq_linked = options.srq && choice & 8;
+	if (options.srq_linked)
+		options.rq_sges = 3;
+	options.mover = &area_mover;
+	options.no_moved = true;
 	w = world_begin(&options);
 	make_areas(&w->a, 0);
 	make_areas(&w->b, 1);

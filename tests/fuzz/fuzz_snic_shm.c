@@ -101,7 +101,8 @@ static void fuzz_fault(void)
 		must(ret == -EINVAL && bad >= text && bad <= text + strlen(text) && fault.seed == 1);
 	else
 		must(fault.drop <= 1000000 && fault.reorder <= 1000000 && fault.duplicate <= 1000000 &&
-		     fault.nak <= 1000000);
+		     fault.nak <= 1000000 && fault.corrupt <= 1000000 && fault.delay <= 1000000 &&
+		     fault.delay_us <= 1000000);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

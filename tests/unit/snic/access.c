@@ -35,6 +35,15 @@ static void refused(struct world *w, uint8_t opcode, uint64_t raddr, uint32_t rk
 	check(strlen(error.text) > 20);
 	check(!memcmp(before, w->b.mem, w->b.bytes));
 	free(before);
+	/* whose request it was, and, where it got there, whose memory */
+	world_expect_event(&w->a, BL_SNIC_QP_FATAL, bl_snic_qp_num(w->a.qp));
+	if (syndrome == 0x13)
+		world_expect_event(&w->b, BL_SNIC_QP_ACCESS_ERR, bl_snic_qp_num(w->b.qp));
+	else
+		check_eq(w->b.nr_events, 0);
+	check_eq(bl_snic_qp_modify(w->b.qp, &(struct bl_snic_qp_mod){.state = BL_SNIC_ERR}), 0);
+	/* asked for */
+	check_eq(w->b.nr_events, 0);
 	world_end(w);
 }
 

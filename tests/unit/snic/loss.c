@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* A wire that loses, doubles and reorders, packet by packet; and a peer that is not ready, or not there. */
 #include "softnic/cq.h"
+#include "softnic/nic.h"
+#include "softnic/receive.h"
 #include "softnic/wqe.h"
 #include "tap.h"
 #include "world.h"
@@ -69,7 +71,9 @@ static void a_gap_is_told_at_once(void)
 	world_run(w);
 	finish_write(w, 10000);
 	check_eq(world_counter(&w->b, BL_SNIC_NAK_SENT), 1);
+	check_eq(world_counter(&w->b, BL_SNIC_NAK_SENT_SEQUENCE), 1);
 	check_eq(world_counter(&w->a, BL_SNIC_NAK_RECEIVED), 1);
+	check_eq(world_counter(&w->a, BL_SNIC_NAK_RECEIVED_SEQUENCE), 1);
 	check_eq(world_counter(&w->a, BL_SNIC_TIMEOUTS), 0);
 	check(world_counter(&w->b, BL_SNIC_RX_OUT_OF_ORDER) >= 1);
 	world_end(w);
@@ -178,6 +182,45 @@ static void an_atomic_whose_answer_is_lost_is_done_once(void)
 	check_eq(*(uint64_t *)(w->b.mem + 64), 1);
 	check_eq(*(uint64_t *)w->a.mem, 0);
 	check_eq(world_counter(&w->a, BL_SNIC_TIMEOUTS), 3);
+	world_end(w);
+}
+
+static uint32_t wrong_ack, nr_acks;
+
+/* All first answers are lost. */
+static enum world_fate watch_acks(const struct bl_packet *packet, unsigned int nr)
+{
+	static unsigned int nr_lost;
+
+	if (!nr)
+		nr_lost = 0;
+	if (packet->opcode == BL_PKT_ACK) {
+		nr_acks++;
+		wrong_ack += packet->psn == 1 || packet->psn == 2;
+	}
+	if (packet->opcode != BL_PKT_READ_ONLY && packet->opcode != BL_PKT_ATOMIC_ACK)
+		return WORLD_PASS;
+	return nr_lost++ < 2 ? WORLD_DROP : WORLD_PASS;
+}
+
+/* There are requesters that take one for the answer, and do without the bytes. */
+static void no_acknowledgement_has_the_number_of_a_read_or_an_atomic(void)
+{
+	struct world *w = world_begin(NULL);
+
+	wrong_ack = nr_acks = 0;
+	world_fate = watch_acks;
+	fill(w->b.mem, 100, 5);
+	post_write(&w->a, &w->b, 4096, 0, 100);
+	post_read(&w->a, &w->b, 200, 0, 100);
+	post_add(&w->a, &w->b, 512, 1024, 3);
+	world_wait(w, SECOND);
+	for (uint16_t i = 0; i < 3; i++)
+		world_expect(&w->a.send, BL_CQE_REQ, 0, i);
+	check(is_filled(w->a.mem + 200, 100, 5));
+	check(world_counter(&w->b, BL_SNIC_RX_DUPLICATE) > 0);
+	check(nr_acks > 0);
+	check_eq(wrong_ack, 0);
 	world_end(w);
 }
 
@@ -343,10 +386,39 @@ static void rnr_retry_seven_is_for_ever(void)
 	post_send(&w->a, 0, 30);
 	world_wait(w, SECOND);
 	check(world_counter(&w->a, BL_SNIC_RNR_RECEIVED) > 100);
+	check_has(world_query(&w->a).waits, "has no receive posted, asked ");
+	check_has(world_query(&w->a).waits, " for ever (RNR)");
 	world_expect_none(&w->a.send);
 	post_recv(&w->b, 0, 30);
 	world_wait(w, 10 * WORLD_MS);
 	finish_write(w, 30);
+	check_str(world_query(&w->a).waits, "");
+	world_end(w);
+}
+
+/* rdma_rxe says both of one message: that it has no list, and of the packets behind it that it misses one. */
+static void what_a_peer_without_list_misses_is_no_retry(void)
+{
+	struct world *w = world_begin(&(struct world_options){.rnr_retry = 7});
+	struct bl_packet packet = {.opcode = BL_PKT_ACK, .syndrome = BL_AETH_SEQUENCE};
+
+	packet.psn = world_query(&w->a).mod.sq_psn;
+	packet.dest_qpn = bl_snic_qp_num(w->a.qp);
+	packet.src_qpn = bl_snic_qp_num(w->b.qp);
+	fill(w->a.mem, 3000, 1);
+	post_send(&w->a, 0, 3000);
+	world_run(w);
+	for (int i = 0; i < 20; i++) {
+		check_eq(bl_snic_lock(w->a.nic), 0);
+		bl_snic_receive(w->a.nic, bl_snic_gid(w->b.nic), &packet, NULL);
+		bl_snic_unlock(w->a.nic);
+		check_eq(world_query(&w->a).mod.state, BL_SNIC_RTS);
+		world_wait(w, WORLD_MS);
+	}
+	check_eq(world_counter(&w->a, BL_SNIC_NAK_RECEIVED), 20);
+	post_recv(&w->b, 0, 4000);
+	world_wait(w, 10 * WORLD_MS);
+	finish_write(w, 3000);
 	world_end(w);
 }
 
@@ -389,6 +461,8 @@ static const struct tap_test tests[] = {
 	{"the_last_answer_of_a_read_may_be_lost_too", the_last_answer_of_a_read_may_be_lost_too},
 	{"an_acknowledgement_beyond_a_lost_answer_is_a_gap", an_acknowledgement_beyond_a_lost_answer_is_a_gap},
 	{"an_atomic_whose_answer_is_lost_is_done_once", an_atomic_whose_answer_is_lost_is_done_once},
+	{"no_acknowledgement_has_the_number_of_a_read_or_an_atomic",
+	 no_acknowledgement_has_the_number_of_a_read_or_an_atomic},
 	{"every_atomic_under_way_has_its_own_result", every_atomic_under_way_has_its_own_result},
 	{"doubled_packets_do_nothing_twice", doubled_packets_do_nothing_twice},
 	{"reordered_packets_arrive_in_order", reordered_packets_arrive_in_order},
@@ -399,6 +473,7 @@ static const struct tap_test tests[] = {
 	{"a_write_with_immediate_waits_for_its_receive_list", a_write_with_immediate_waits_for_its_receive_list},
 	{"a_receiver_that_is_never_ready_ends_it", a_receiver_that_is_never_ready_ends_it},
 	{"rnr_retry_seven_is_for_ever", rnr_retry_seven_is_for_ever},
+	{"what_a_peer_without_list_misses_is_no_retry", what_a_peer_without_list_misses_is_no_retry},
 	{"a_peer_that_is_gone_ends_it_at_once", a_peer_that_is_gone_ends_it_at_once},
 	{"a_path_that_stays_full_ends_it", a_path_that_stays_full_ends_it},
 };

@@ -335,10 +335,17 @@ static void a_full_completion_queue_is_an_error(void)
 	post_nop(&w->a, WORLD_SIGNAL);
 	world_run(w);
 	check_eq(world_query(&w->a).mod.state, BL_SNIC_RTS);
+	check_eq(w->a.nr_events, 0);
 	post_nop(&w->a, WORLD_SIGNAL);
 	world_run(w);
 	check_eq(world_query(&w->a).mod.state, BL_SNIC_ERR);
 	check_has(world_query(&w->a).error.text, "full");
+	/* both are told of, once, although the flushed one finds no room either */
+	check_eq(w->a.nr_events, 2);
+	check_eq(w->a.events[0].type, BL_SNIC_CQ_ERR);
+	check_eq(w->a.events[0].num, bl_snic_cq_num(w->a.send.cq));
+	check_eq(w->a.events[1].type, BL_SNIC_QP_FATAL);
+	check_eq(w->a.events[1].num, bl_snic_qp_num(w->a.qp));
 	check(world_counter(&w->a, BL_SNIC_CQ_OVERRUN) >= 1);
 	while (world_poll(&w->a.send, &cqe))
 		nr++;

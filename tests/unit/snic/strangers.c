@@ -57,7 +57,7 @@ static struct bl_packet to_b(const struct world *w, uint8_t opcode, uint32_t psn
 
 static void nonsense_is_counted(void)
 {
-	static const uint8_t opcodes[] = {0x15, 0x16, 0x18, 0x1c, 0x24, 0x40, 0x64, 0x81, 0xff};
+	static const uint8_t opcodes[] = {0x15, 0x16, 0x17, 0x1c, 0x24, 0x40, 0x64, 0x81, 0xff};
 	struct world *w = world_begin(NULL);
 	struct bl_packet packet;
 
@@ -156,6 +156,11 @@ static void requests_against_the_rules_are_refused(void)
 		check_eq(world_query(&w->b).error.syndrome, stories[i].syndrome);
 		check(world_query(&w->b).error.responder);
 		check_eq(world_counter(&w->b, BL_SNIC_NAK_SENT), 1);
+		/* every story ends with one refusal, and that has one cause */
+		check_eq(world_counter(&w->b, BL_SNIC_NAK_SENT_SEQUENCE), 0);
+		check_eq(world_counter(&w->b, BL_SNIC_NAK_SENT_INVALID) + world_counter(&w->b, BL_SNIC_NAK_SENT_ACCESS) +
+				 world_counter(&w->b, BL_SNIC_NAK_SENT_OPERATION),
+			 1);
 		world_end(w);
 	}
 }

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "mover.h"
 #include "softnic/cq.h"
 #include "softnic/wqe.h"
 #include "tap.h"
@@ -47,6 +48,7 @@ static bool wait_word(const uint64_t *word, uint64_t value)
 struct player {
 	struct world_side *side, *peer;
 	bool first;
+	uint32_t least;
 	const char *wrong;
 };
 
@@ -62,7 +64,7 @@ static void *play(void *arg)
 	struct world_cqe cqe;
 
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		uint32_t len = (uint32_t)(round * 37 % 3000) + 1;
+		uint32_t len = (uint32_t)(round * 37 % 3000) + me->least;
 
 		if (!me->first && !wait_word(flag, round)) {
 			me->wrong = "the peer's word did not come";
@@ -91,10 +93,12 @@ static void *play(void *arg)
 	return NULL;
 }
 
-static void ping_pong(bool shm)
+static void ping_pong(bool shm, bool placed)
 {
-	struct world *w = world_begin(&(struct world_options){.thread = true, .shm = shm});
-	struct player players[2] = {{&w->a, &w->b, true, NULL}, {&w->b, &w->a, false, NULL}};
+	struct world *w = world_begin(&(struct world_options){
+		.thread = true, .shm = shm, .one_nic = placed && !test_mover.shares, .mover = placed ? &mover : NULL});
+	uint32_t least = placed ? MOVER_LEAST : 1;
+	struct player players[2] = {{&w->a, &w->b, true, least, NULL}, {&w->b, &w->a, false, least, NULL}};
 	pthread_t threads[2];
 
 	for (int i = 0; i < 2; i++)
@@ -108,12 +112,29 @@ static void ping_pong(bool shm)
 
 static void two_threads_play_ping_pong(void)
 {
-	ping_pong(false);
+	ping_pong(false, false);
 }
 
 static void they_play_through_shared_memory_too(void)
 {
-	ping_pong(true);
+	ping_pong(true, false);
+}
+
+static void they_play_with_messages_that_are_placed(void)
+{
+	mover_begin();
+	ping_pong(true, true);
+	check(test_mover.ended >= 2 * ROUNDS);
+}
+
+static void they_play_with_messages_that_the_other_nic_places(void)
+{
+	mover_begin();
+	test_mover.shares = true;
+	/* not through shared memory, which each end has mapped elsewhere: ThreadSanitizer would not see the order */
+	ping_pong(false, true);
+	check(test_mover.ended >= ROUNDS);
+	check_eq(test_mover.attached, 0);
 }
 
 /* Objects come and go, and are asked about, while packets fly. */
@@ -261,6 +282,8 @@ static void a_busy_nic_can_be_closed(void)
 static const struct tap_test tests[] = {
 	{"two_threads_play_ping_pong", two_threads_play_ping_pong},
 	{"they_play_through_shared_memory_too", they_play_through_shared_memory_too},
+	{"they_play_with_messages_that_are_placed", they_play_with_messages_that_are_placed},
+	{"they_play_with_messages_that_the_other_nic_places", they_play_with_messages_that_the_other_nic_places},
 	{"calls_come_through_while_packets_fly", calls_come_through_while_packets_fly},
 	{"an_idle_nic_sleeps_and_is_woken_by_a_doorbell", an_idle_nic_sleeps_and_is_woken_by_a_doorbell},
 	{"threads_notice_time_outs", threads_notice_time_outs},

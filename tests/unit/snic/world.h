@@ -42,6 +42,14 @@ enum world_fate { WORLD_PASS, WORLD_DROP, WORLD_DOUBLE, WORLD_HOLD };
  * @thread:	NICs with threads, and real time
  * @fault:	to inject, besides those of the wire
  * @shm:	the transport in shared memory in place of the wire
+ * @one_nic:	both sides on one NIC
+ * @mover:	of the memory of both, and of the NICs; @no_moved: of the NICs only
+ * @srq:	each side receives from a shared receive queue in place of a ring; its WQEs lie in @rq, of @rq_sges segments
+ * @srq_linked:	with a segment for the next one before these
+ * @names:	interfaces, as "soft_eth0": the transport over a network in place of the wire
+ * @sgid:	addresses of them, by index
+ * @enter:	called before anything is done with a NIC, with 0 for the first and 1 for the second; or NULL
+ * @floor_ns:	least time-out; 0: the NIC's own
  */
 struct world_options {
 	bool uc;
@@ -54,7 +62,12 @@ struct world_options {
 	bool no_access;
 	bool sig_all;
 	size_t bytes;
-	bool checked_cq, collapsed, uar, thread, shm;
+	bool checked_cq, collapsed, uar, thread, shm, one_nic, no_moved, srq, srq_linked;
+	const struct bl_snic_mover *mover;
+	const char *names[2];
+	uint8_t sgid[2];
+	void (*enter)(int side);
+	uint64_t floor_ns;
 	const struct bl_snic_fault *fault;
 };
 
@@ -63,7 +76,7 @@ struct world_cqe {
 	uint8_t opcode, send_opcode, syndrome, vendor;
 	bool solicited;
 	uint16_t counter;
-	uint32_t len, imm, qpn;
+	uint32_t len, imm, qpn, srqn;
 };
 
 struct world_queue {
@@ -74,10 +87,13 @@ struct world_queue {
 	uint32_t record[2];
 };
 
+#define WORLD_EVENTS 8
+
 /**
  * struct world_side - one end: a NIC, a queue pair, its memory
  * @iova: address of @mem[0] for work requests
  * @pi, @rpi: blocks and receive lists posted
+ * @events, @nr_events: what its NIC has told, those that there is room for, and how many there were
  */
 struct world_side {
 	struct bl_snic *nic;
@@ -85,6 +101,7 @@ struct world_side {
 	struct bl_snic_mr *mr;
 	struct bl_snic_uar *uar;
 	struct bl_snic_qp *qp;
+	struct bl_snic_srq *srq;
 	struct world_queue send, recv;
 	uint8_t *sq, *rq;
 	uint32_t sq_nr, rq_nr, rq_sges;
@@ -94,12 +111,17 @@ struct world_side {
 	size_t bytes;
 	uint64_t pi, rpi;
 	uint32_t key;
+	struct bl_snic_event events[WORLD_EVENTS];
+	unsigned int nr_events;
 };
 
 struct world {
 	struct world_options options;
 	struct world_side a, b;
 };
+
+/* Ends the test when a side's NIC has not told exactly one thing, and this; it is forgotten then. */
+void world_expect_event(struct world_side *side, enum bl_snic_event_type type, uint32_t num);
 
 /* Asked about each packet, with its number from 0 on; NULL: all pass. */
 extern enum world_fate (*world_fate)(const struct bl_packet *packet, unsigned int nr);
@@ -121,6 +143,16 @@ void world_end(struct world *world);
 /* Connect both queue pairs, which are in RST. */
 void world_connect(struct world *world);
 void world_side_to_rts(struct world *world, struct world_side *side, struct world_side *peer);
+
+/* One end alone, where the other is another process's; @options as world_defaults() has completed them. */
+void world_defaults(struct world_options *options);
+void world_side_make(struct world_side *side, const struct world_options *options, int number);
+void world_side_connect(struct world_side *side, const struct world_options *options, uint8_t sgid_index,
+			const uint8_t gid[BL_SNIC_GID_LEN], uint32_t qpn);
+void world_side_drop(struct world_side *side);
+
+/* A completion queue of @options->cq_nr, with its ring. */
+void world_queue_make(struct bl_snic *nic, struct world_queue *queue, const struct world_options *options);
 
 uint64_t world_now(void);
 

@@ -3,6 +3,8 @@
 #include <sys/random.h>
 
 #include "tap.h"
+#include "util/clock.h"
+#include "util/log.h"
 #include "wire.h"
 
 static void texts_are_understood(void)
@@ -20,8 +22,11 @@ static void texts_are_understood(void)
 	check_eq(fault.nak, 0);
 	check_eq(bl_snic_fault_parse("nak=5", &fault, &bad), 0);
 	check_eq(fault.nak, 5);
-	/* what is not named is zero */
+	/* what is not named is zero, but for the time of a delay */
 	check_eq(fault.drop, 0);
+	check_eq(fault.delay_us, 1000);
+	check_eq(bl_snic_fault_parse("corrupt=6,delay=7,delay_us=8", &fault, &bad), 0);
+	check(fault.corrupt == 6 && fault.delay == 7 && fault.delay_us == 8);
 	check_eq(fault.seed, 0);
 }
 
@@ -47,6 +52,9 @@ static void errors_in_texts_are_pointed_at(void)
 		{"Drop=1", 0},
 		{"drop =1", 0},
 		{"drop=4294967297", 5},
+		{"corrupt=1000001", 8},
+		{"delay_us=1000001", 9},
+		{"delay_ms=1", 0},
 		{"seed=18446744073709551616", 5},
 		{"seed=99999999999999999999", 5},
 	};
@@ -403,6 +411,35 @@ static void any_faults_lose_nothing_that_is_not_counted(void)
 	}
 }
 
+/* By the clock, and not by what comes after them. */
+static void delayed_ones_arrive_when_their_time_has_come(void)
+{
+	uint64_t begin = bl_now_ns(), end = begin + 20000000000ULL;
+
+	bed_make(&(struct bl_snic_fault){.seed = 4, .delay = 500000, .delay_us = 5000}, 60);
+	while (bed.nr_seen < 60 && bl_now_ns() < end)
+		poll_once(16);
+	check_eq(bed.nr_seen, 60);
+	check(bed.counts[1] > 10 && bed.counts[1] < 50);
+	/* the last of them was later than all that were not */
+	check(bl_now_ns() - begin >= 5000000);
+	bed_free();
+	/* some are still away at the end */
+	bed_make(&(struct bl_snic_fault){.delay = 1000000, .delay_us = 1000000}, 10);
+	poll_all(16);
+	check_eq(bed.nr_seen, 0);
+	bed_free();
+}
+
+static void a_wire_without_check_corrupts_nothing(void)
+{
+	struct bl_snic_fault fault = {.corrupt = 1};
+
+	bl_fail_hush(1);
+	check_eq(bl_snic_fault_open(&wire_ops, &bed.wire, &fault, bed.counts, &bed.ops, &bed.link), -EOPNOTSUPP);
+	bl_fail_hush(-1);
+}
+
 static const struct tap_test tests[] = {
 	{"texts are understood", texts_are_understood},
 	{"errors in texts are pointed at", errors_in_texts_are_pointed_at},
@@ -414,6 +451,8 @@ static const struct tap_test tests[] = {
 	{"what is held does not wait for ever", what_is_held_does_not_wait_for_ever},
 	{"what is held at the end is freed", what_is_held_at_the_end_is_freed},
 	{"doubled ones arrive twice", doubled_ones_arrive_twice},
+	{"delayed ones arrive when their time has come", delayed_ones_arrive_when_their_time_has_come},
+	{"a wire without check corrupts nothing", a_wire_without_check_corrupts_nothing},
 	{"a NAK asks for what is not acknowledged", a_nak_asks_for_what_is_not_acknowledged},
 	{"a number is asked for once", a_number_is_asked_for_once},
 	{"what cannot get a true NAK is let through", what_cannot_get_a_true_nak_is_let_through},

@@ -53,7 +53,7 @@ struct bed {
 	struct bl_snic_link wire;
 	const struct bl_snic_transport_ops *ops;
 	struct bl_snic_link *link;
-	uint64_t counts[4];
+	uint64_t counts[5];
 	struct bl_packet seen[2 * MAX];
 	unsigned int nr_seen;
 	unsigned int wrong;
