@@ -111,6 +111,12 @@ struct bl_snic_link *bl_snic_link(struct bl_snic *nic);
 /* Between processes of one user on one host, and within one: rings in shared memory. */
 extern const struct bl_snic_transport_ops bl_snic_shm;
 
+/* RoCEv2 by a network interface; NICs are named "soft_" and it. */
+extern const struct bl_snic_transport_ops bl_snic_roce;
+
+/* Interfaces that are up and have an address, at most @nr. Return: how many. */
+size_t bl_snic_roce_interfaces(char names[][16], size_t nr);
+
 /**
  * struct bl_snic_fault - a wire that loses, delays, doubles and answers wrongly
  * @seed:  of the dice; the same seed and the same packets give the same faults

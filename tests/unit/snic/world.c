@@ -98,6 +98,8 @@ static void make_qp(struct world_side *side, const struct world_options *options
 
 static const struct bl_snic_transport_ops *transport_of(const struct world_options *options)
 {
+	if (options->names[0])
+		return &bl_snic_roce;
 	return options->shm ? &bl_snic_shm : &world_transport;
 }
 
