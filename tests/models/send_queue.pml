@@ -16,7 +16,7 @@
  *	COUNT			WQEs of one post, 1 unless told otherwise
  *	RESERVE_ADD		fetch-add first, then wait for the slot; else wait, then compare-and-swap
  *	READY_STORE		mark ready by load and store; else by compare-and-swap
- *	SUBMIT_DB, SUBMIT_NO_DBR, SUBMIT_PROXY
+ *	SUBMIT_DB, SUBMIT_NO_DBR, SUBMIT_PROXY, SUBMIT_RECORD
  *	POLLED			the doorbell is a word that the NIC polls, and keeps only what was stored last
  *	LOCKED			SUBMIT_NO_DBR rings with the lock held
  *	MUT_...			a step is missing or wrong: see where they stand
@@ -36,6 +36,9 @@ bit lock;
 byte wqe[RING], wqe_tag[RING];			/* visible: index as the NIC sees it, and what it is about */
 byte late[RING], late_tag[RING], late_own[RING];	/* stored, not yet visible */
 byte record = START & BITS, late_record = NONE, late_record_own;
+#ifdef SUBMIT_RECORD
+byte late_show[THREADS];			/* of each thread: the record as it stored it, not yet visible */
+#endif
 byte word = START;				/* of the proxy */
 byte db_word = START & BITS;			/* POLLED */
 chan db = [2 * TOTAL + 1] of { byte };		/* each store to a register is an event */
@@ -71,6 +74,12 @@ inline fence(me)
 			late_record = NONE
 		:: else
 		fi;
+#ifdef SUBMIT_RECORD
+		if
+		:: late_show[me] != NONE -> record = late_show[me]; late_show[me] = NONE
+		:: else
+		fi;
+#endif
 		i = 0
 	}
 }
@@ -91,6 +100,15 @@ end:
 	:: atomic { late[3] != NONE -> slot = 3; commit(slot) }
 #endif
 	:: atomic { late_record != NONE -> record = late_record; late_record = NONE }
+#ifdef SUBMIT_RECORD
+	:: atomic { late_show[0] != NONE -> record = late_show[0]; late_show[0] = NONE }
+#if THREADS > 1
+	:: atomic { late_show[1] != NONE -> record = late_show[1]; late_show[1] = NONE }
+#endif
+#if THREADS > 2
+	:: atomic { late_show[2] != NONE -> record = late_show[2]; late_show[2] = NONE }
+#endif
+#endif
 	od
 }
 
@@ -174,13 +192,20 @@ inline mark_ready()
 #endif
 }
 
+/* Or leave it to who has brought a higher index, who holds the lock, or held it, and rings. */
 inline take_lock()
 {
+	if
 #ifndef MUT_NO_LOCK
-	atomic { lock == 0 -> lock = 1 }
+	:: atomic { lock == 0 -> lock = 1; left = false }
 #else
-	skip
+	:: left = false
 #endif
+	:: pi >= first + COUNT -> left = true
+#ifdef MUT_LEAVES_TO_THE_LOCK
+	:: lock == 1 -> left = true
+#endif
+	fi
 }
 
 inline give_lock()
@@ -203,7 +228,10 @@ inline submit()
 {
 #if defined(SUBMIT_DB)
 	take_lock();
-	advance();
+	if
+	:: !left -> advance()
+	:: else -> won = false
+	fi;
 	if
 	:: won ->
 		fence(me);
@@ -218,28 +246,61 @@ inline submit()
 #endif
 	:: else
 	fi;
-	give_lock()
+	if
+	:: !left -> give_lock()
+	:: else
+	fi
+#elif defined(SUBMIT_RECORD)
+	advance();
+	if
+	:: won ->
+		shown = first + COUNT;
+		do
+		:: true ->
+			fence(me);
+			late_show[me] = shown & BITS;
+#ifndef MUT_NO_RECORD_FENCE
+			fence(me);
+#endif
+			if
+#ifndef MUT_NO_SECOND_LOOK
+			:: pi != shown -> shown = pi
+#endif
+			:: else -> break
+			fi
+		od
+	:: else
+	fi
 #elif defined(SUBMIT_NO_DBR)
+	fence(me);
 #ifdef LOCKED
 	take_lock();
+#else
+	left = pi >= first + COUNT;
 #endif
-	fence(me);
-	advance();
+	if
+	:: !left -> advance()
+	:: else -> won = false
+	fi;
 	if
 	:: won -> ring(first + COUNT)
 	:: else
 	fi;
 #ifdef LOCKED
-	give_lock();
-#endif
-	skip
+	if
+	:: !left -> give_lock()
+	:: else
+	fi
 #else
-#ifndef MUT_NO_SUBMIT_FENCE
-	fence(me);
+	skip
 #endif
+#else
 	advance();
 	if
 	:: won ->
+#ifndef MUT_NO_SUBMIT_FENCE
+		fence(me);
+#endif
 #ifdef MUT_PROXY_STORE
 		word = first + COUNT
 #else
@@ -252,8 +313,8 @@ inline submit()
 
 proctype poster(byte me)
 {
-	byte first, nr, i, k;
-	bool won;
+	byte first, nr, i, k, shown;
+	bool won, left;
 
 	do
 	:: nr < POSTS ->
@@ -320,7 +381,9 @@ active proctype nic()
 	byte value;
 
 	do
-#ifdef POLLED
+#if defined(SUBMIT_RECORD)
+	:: is_news(record) -> learn(record)
+#elif defined(POLLED)
 	:: is_news(db_word) -> learn(db_word)
 #else
 	:: db?value ->
@@ -355,6 +418,13 @@ init {
 		:: else -> break
 		od;
 		i = 0;
+#ifdef SUBMIT_RECORD
+		do
+		:: i < THREADS -> late_show[i] = NONE; i++
+		:: else -> break
+		od;
+		i = 0;
+#endif
 		do
 		:: i < THREADS -> run poster(i); i++
 		:: else -> break

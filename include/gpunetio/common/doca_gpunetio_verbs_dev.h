@@ -72,14 +72,15 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
  * @sq_wqe_mask:    @sq_wqe_num - 1
  * @sq_wqe_daddr:   slots of 64 bytes
  * @sq_dbrec:	    send record
- * @sq_db:	    doorbell register, or the word that a CPU serves
+ * @sq_db:	    doorbell register, or the word that a CPU serves; of CPU_PROXY_FREE_FLOW a word for each slot, which is
+ *		    the index of the WQE there plus one when that is complete
  * @rq_rsvd_index, @rq_ready_index, @rq_wqe_pi: as for the send queue
  * @rq_wqe_daddr:   lists of data segments
  * @rq_dbrec:	    receive record
  * @rq_wqe_num:	    lists, power of two; 0: no receive queue
  * @rq_wqe_mask:    @rq_wqe_num - 1
  * @rq_wqe_shift:   log2 of the bytes of a list
- * @reserved1:	    0
+ * @polled:	    1: the NIC is a CPU that polls the records, and doorbells are nothing to it
  * @stop_flag:	    word that ends every wait when it is not 0; may be NULL
  * @cq_sq:	    completions of the send queue
  * @cq_rq:	    completions of the receive queue
@@ -112,7 +113,7 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
 	uint32_t rq_wqe_num;
 	uint32_t rq_wqe_mask;
 	uint32_t rq_wqe_shift;
-	uint32_t reserved1;
+	uint32_t polled;
 	uint32_t *stop_flag;
 	uint64_t reserved2;
 	struct doca_gpu_dev_verbs_cq cq_sq;

@@ -42,9 +42,7 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode RS> BL_DEVICE uint64_t b
 template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
 BL_DEVICE void bl_dev_cq_learn(struct doca_gpu_dev_verbs_cq *cq, uint64_t count)
 {
-	/* the CQE, and what its operation has written, before the caller's next accesses */
-	bl_op_fence_acquire<BL_DEV_SYS>();
-	/* the same for the threads that will only see the count */
+	/* what the load of the CQE has acquired goes to the threads that will only see the count as well */
 	bl_op_fetch_max_release<bl_dev_scope<RS>::value>(&cq->cqe_ci, count);
 }
 
@@ -137,7 +135,7 @@ BL_DEVICE int bl_dev_cq_wait(struct doca_gpu_dev_verbs_cq *cq, uint64_t index, s
 			return ret;
 		if (failed)
 			return DOCA_GPUNETIO_VERBS_WAIT_ERROR;
-		failed = bl_dev_cq_failed(cq);
+		failed = bl_dev_error_is_due(limit) && bl_dev_cq_failed(cq);
 		ret = failed ? 0 : bl_dev_turn(limit);
 		if (ret)
 			return ret;
@@ -257,7 +255,7 @@ BL_DEVICE int bl_dev_collapsed_wait(struct doca_gpu_dev_verbs_cq *cq, uint64_t i
 			return ret;
 		if (failed)
 			return DOCA_GPUNETIO_VERBS_WAIT_ERROR;
-		failed = bl_dev_cq_failed(cq);
+		failed = bl_dev_error_is_due(limit) && bl_dev_cq_failed(cq);
 		ret = failed ? 0 : bl_dev_turn(limit);
 		if (ret)
 			return ret;

@@ -51,8 +51,6 @@ BL_DEVICE bool bl_dev_cqe_is_error(uint8_t opcode)
 /* First word of the error in a CQE whose last word was seen: vendor syndrome, and the syndrome in its highest byte. */
 BL_DEVICE uint32_t bl_dev_cqe_error(struct doca_gpu_dev_verbs_cq *cq, uint64_t slot)
 {
-	/* the last word of the CQE before its other ones */
-	bl_op_fence_acquire<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>();
 	return bl_dev_cqe_word(cq->cqe_daddr + slot * DOCA_GPUNETIO_IB_MLX5_CQE_SIZE, 52);
 }
 

@@ -14,12 +14,17 @@
 #define BL_DEV_EXCLUSIVE DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE
 
 /* WQEs before the word that tells of them. */
-template <enum doca_gpu_dev_verbs_sync_scope SS> BL_DEVICE void bl_dev_release_to_nic(struct doca_gpu_dev_verbs_qp *qp)
+template <enum doca_gpu_dev_verbs_sync_scope SS> BL_DEVICE void bl_dev_release_to(bool on_gpu)
 {
-	if (qp->mem_type == DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU)
+	if (on_gpu)
 		bl_op_fence_release<SS>();
 	else
 		bl_op_fence_release<BL_DEV_SYS>();
+}
+
+template <enum doca_gpu_dev_verbs_sync_scope SS> BL_DEVICE void bl_dev_release_to_nic(struct doca_gpu_dev_verbs_qp *qp)
+{
+	bl_dev_release_to<SS>(qp->mem_type == DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU);
 }
 
 /** doca_gpu_dev_verbs_prepare_dbr() - Value of a doorbell record */
@@ -142,21 +147,25 @@ BL_DEVICE bool bl_dev_advance(uint64_t *pi, uint64_t prod_index)
 	return bl_op_fetch_max<bl_dev_scope<RS>::value>(pi, prod_index) < prod_index;
 }
 
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS> BL_DEVICE void bl_dev_show_count(uint64_t *word, uint64_t count)
+{
+	if (RS == BL_DEV_EXCLUSIVE)
+		bl_op_store<BL_DEV_SYS>(word, count);
+	else
+		bl_op_fetch_max<BL_DEV_SYS>(word, count);
+}
+
 /** doca_gpu_dev_verbs_ring_proxy() - Show the count of WQEs to the CPU that rings for us; no fence */
 template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode>
 BL_DEVICE void doca_gpu_dev_verbs_ring_proxy(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_idx)
 {
-	if (resource_sharing_mode == BL_DEV_EXCLUSIVE)
-		bl_op_store<BL_DEV_SYS>(qp->sq_db, prod_idx);
-	else
-		bl_op_fetch_max<BL_DEV_SYS>(qp->sq_db, prod_idx);
+	bl_dev_show_count<resource_sharing_mode>(qp->sq_db, prod_idx);
 }
 
-/* Whether a submission may be left to a thread that has brought a higher index already. */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
-BL_DEVICE bool bl_dev_is_old(const uint64_t *pi, uint64_t prod_index)
+/* A lock that was not needed is no failure. */
+BL_DEVICE int bl_dev_lock_error(int ret)
 {
-	return bl_op_load<bl_dev_scope<RS>::value>(pi) >= prod_index;
+	return ret == BL_DEV_LEFT ? 0 : ret;
 }
 
 /**
@@ -181,9 +190,9 @@ BL_DEVICE int doca_gpu_dev_verbs_submit_db_no_dbr(struct doca_gpu_dev_verbs_qp *
 	/* WQEs before the count, which a CPU polls when it writes the record for us, and before the doorbell */
 	bl_op_fence_release<BL_DEV_SYS>();
 	if (polled)
-		ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+		ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &qp->sq_wqe_pi, prod_index, &limit);
 	if (ret)
-		return ret;
+		return bl_dev_lock_error(ret);
 	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
 		bl_op_store_mmio(qp->sq_db, doca_gpu_dev_verbs_prepare_db(qp, prod_index));
 	if (polled)
@@ -191,15 +200,72 @@ BL_DEVICE int doca_gpu_dev_verbs_submit_db_no_dbr(struct doca_gpu_dev_verbs_qp *
 	return 0;
 }
 
+/* What a submission needs of the queue pair: loaded before its fences, after which loads miss the cache of the SM. */
+struct bl_dev_bell {
+	uint64_t *db;
+	uint32_t *record;
+	uint64_t value;
+	uint32_t prod_index;
+	bool on_gpu;
+};
+
+BL_DEVICE struct bl_dev_bell bl_dev_bell_of(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index)
+{
+	return {qp->sq_db, qp->sq_dbrec, doca_gpu_dev_verbs_prepare_db(qp, prod_index), (uint32_t)prod_index,
+		qp->mem_type == DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU};
+}
+
+/* As doca_gpu_dev_verbs_ring_db(). */
+template <enum doca_gpu_dev_verbs_sync_scope SS> BL_DEVICE void bl_dev_ring(const struct bl_dev_bell &bell, uint32_t code_opt)
+{
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_ASYNC_STORE_RELEASE) {
+		bl_op_store_async(bell.db, bell.value);
+		return;
+	}
+	/* WQEs, or the record, before the doorbell */
+	bl_dev_release_to<SS>(bell.on_gpu);
+	bl_op_store_mmio(bell.db, bell.value);
+}
+
 /* Record and doorbell by whoever brings the highest index; the lock keeps the record from going back. */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode RS, enum doca_gpu_dev_verbs_sync_scope SS>
-BL_DEVICE void bl_dev_record_and_db(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt)
+template <enum doca_gpu_dev_verbs_sync_scope SS>
+BL_DEVICE void bl_dev_record_and_db(const struct bl_dev_bell &bell, uint32_t code_opt)
 {
 	constexpr auto again = SS == DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS ? SS : DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU;
 
-	doca_priv_gpu_dev_verbs_update_dbr<DOCA_GPUNETIO_VERBS_QP_SQ>(qp, (uint32_t)prod_index);
+	doca_gpu_dev_common_update_dbr(bell.record, bell.prod_index);
 	/* the record before the doorbell: at least GPU scope */
-	doca_gpu_dev_verbs_ring_db<again>(qp, prod_index, code_opt);
+	bl_dev_ring<again>(bell, code_opt);
+}
+
+/*
+ * Shows a count to a NIC that is a CPU: that polls the record, and a doorbell is nothing to it. There is no lock, so of two
+ * threads' stores the older one may be the last: who has stored looks at the count again, and shows what is newer. The WQEs
+ * that this covers were released to this thread when it learned of them.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS, enum doca_gpu_dev_verbs_qp_type QT>
+BL_DEVICE void bl_dev_show(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index)
+{
+	constexpr auto S = bl_dev_scope<RS>::value;
+	uint64_t *pi = QT == DOCA_GPUNETIO_VERBS_QP_RQ ? &qp->rq_wqe_pi : &qp->sq_wqe_pi, now = prod_index;
+
+	if (bl_dev_is_old<RS>(pi, prod_index) || !bl_dev_advance<RS>(pi, prod_index))
+		return;
+	if (RS == BL_DEV_EXCLUSIVE) {
+		/* WQEs before the record */
+		bl_op_fence_release<BL_DEV_SYS>();
+		doca_priv_gpu_dev_verbs_update_dbr<QT>(qp, (uint32_t)prod_index);
+		return;
+	}
+	do {
+		prod_index = now;
+		/* WQEs, and the count, before the record */
+		bl_op_fence_full<BL_DEV_SYS>();
+		doca_priv_gpu_dev_verbs_update_dbr<QT>(qp, (uint32_t)prod_index);
+		/* the record before the look at the count: of two threads one sees the other's */
+		bl_op_fence_full<BL_DEV_SYS>();
+		now = bl_op_load_acquire<S>(pi);
+	} while (now != prod_index);
 }
 
 /* The record alone: a receive queue has no doorbell. */
@@ -207,10 +273,15 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
 BL_DEVICE int bl_dev_submit_rq(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index)
 {
 	struct bl_dev_limit limit = bl_dev_limit_qp<DOCA_GPUNETIO_VERBS_QP_RQ>(qp);
-	int ret = bl_dev_lock<RS>(&qp->sq_lock, &limit);
+	int ret;
 
+	if (qp->polled) {
+		bl_dev_show<RS, DOCA_GPUNETIO_VERBS_QP_RQ>(qp, prod_index);
+		return 0;
+	}
+	ret = bl_dev_lock<RS>(&qp->sq_lock, &qp->rq_wqe_pi, prod_index, &limit);
 	if (ret)
-		return ret;
+		return bl_dev_lock_error(ret);
 	if (bl_dev_advance<RS>(&qp->rq_wqe_pi, prod_index)) {
 		/* receive WQEs before the record */
 		bl_op_fence_release<BL_DEV_SYS>();
@@ -221,7 +292,7 @@ BL_DEVICE int bl_dev_submit_rq(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_i
 }
 
 /**
- * doca_gpu_dev_verbs_submit_db() - Doorbell, record, doorbell
+ * doca_gpu_dev_verbs_submit_db() - Doorbell, record, doorbell; the record alone where a CPU is the NIC
  *
  * A NIC that has to recover reads the record; the first doorbell is early so that it starts while the record is under
  * way. Return: 0, or how the wait for the lock ended.
@@ -232,20 +303,24 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = 
 BL_DEVICE int doca_gpu_dev_verbs_submit_db(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
 {
 	struct bl_dev_limit limit = bl_dev_limit_qp<qp_type>(qp);
+	struct bl_dev_bell bell;
 	int ret;
 
 	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
 		return 0;
 	if (qp_type == DOCA_GPUNETIO_VERBS_QP_RQ)
 		return bl_dev_submit_rq<resource_sharing_mode>(qp, prod_index);
-	if (bl_dev_is_old<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
+	if (qp->polled) {
+		bl_dev_show<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, prod_index);
 		return 0;
-	ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+	}
+	bell = bl_dev_bell_of(qp, prod_index);
+	ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &qp->sq_wqe_pi, prod_index, &limit);
 	if (ret)
-		return ret;
+		return bl_dev_lock_error(ret);
 	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index)) {
-		doca_gpu_dev_verbs_ring_db<sync_scope>(qp, prod_index, code_opt);
-		bl_dev_record_and_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+		bl_dev_ring<sync_scope>(bell, code_opt);
+		bl_dev_record_and_db<sync_scope>(bell, code_opt);
 	}
 	bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
 	return 0;
@@ -262,14 +337,14 @@ BL_DEVICE int doca_gpu_dev_verbs_submit_bf(struct doca_gpu_dev_verbs_qp *qp, uin
 
 	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
 		return 0;
-	if (!bl_op_has_bulk())
+	if (!bl_op_has_bulk() || qp->polled)
 		return doca_gpu_dev_verbs_submit_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
-	ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
+	ret = bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &qp->sq_wqe_pi, prod_index, &limit);
 	if (ret)
-		return ret;
+		return bl_dev_lock_error(ret);
 	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index)) {
 		doca_gpu_dev_verbs_ring_bf<sync_scope>(qp, smem_wqe);
-		bl_dev_record_and_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+		bl_dev_record_and_db<sync_scope>(bl_dev_bell_of(qp, prod_index), code_opt);
 	}
 	bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
 	return 0;
@@ -283,23 +358,24 @@ BL_DEVICE int doca_gpu_dev_verbs_submit_bf_warp(struct doca_gpu_dev_verbs_qp *qp
 {
 	struct bl_dev_limit limit = bl_dev_limit_qp<DOCA_GPUNETIO_VERBS_QP_SQ>(qp);
 	bool leader = bl_op_lane() == 0;
+	constexpr uint64_t ring = 2;
 	uint64_t state = 0;
 
 	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
 		return 0;
 	if (leader) {
-		state = (uint64_t)(int64_t)bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &limit);
-		if (!state)
-			state = bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index);
+		state = (uint64_t)(int64_t)bl_dev_lock<resource_sharing_mode>(&qp->sq_lock, &qp->sq_wqe_pi, prod_index, &limit);
+		if (!state && bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
+			state = ring;
 	}
 	state = bl_op_shfl(state, 0);
-	if (state >= BL_DEV_FIRST_ERROR)
-		return (int)(int64_t)state;
+	if (state == BL_DEV_LEFT || state >= BL_DEV_FIRST_ERROR)
+		return bl_dev_lock_error((int)(int64_t)state);
 	if (state)
 		doca_gpu_dev_verbs_ring_bf_warp<sync_scope>(qp, wqe);
 	if (leader) {
 		if (state)
-			bl_dev_record_and_db<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+			bl_dev_record_and_db<sync_scope>(bl_dev_bell_of(qp, prod_index), code_opt);
 		bl_dev_unlock<resource_sharing_mode>(&qp->sq_lock);
 	}
 	bl_op_syncwarp();
@@ -316,12 +392,15 @@ template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = 
 	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
 BL_DEVICE int doca_gpu_dev_verbs_submit_proxy(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index, uint32_t code_opt = 0)
 {
-	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)
+	/* loaded before the fence, after which it would come from far */
+	uint64_t *word = qp->sq_db;
+
+	if (code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING ||
+	    !bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
 		return 0;
-	/* WQEs before the count that the CPU polls */
+	/* WQEs before the count that the CPU polls; also those of threads that leave it to this one, which has seen them ready */
 	bl_op_fence_release<BL_DEV_SYS>();
-	if (bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index))
-		doca_gpu_dev_verbs_ring_proxy<resource_sharing_mode>(qp, prod_index);
+	bl_dev_show_count<resource_sharing_mode>(word, prod_index);
 	return 0;
 }
 
@@ -332,7 +411,8 @@ BL_DEVICE int doca_gpu_dev_verbs_submit_proxy(struct doca_gpu_dev_verbs_qp *qp, 
  * @code_opt:	DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_*
  *
  * nic_handler AUTO takes what the queue pair was made with; another value is taken as it is. A queue pair with
- * BlueFlame rings its doorbell here: doca_gpu_dev_verbs_submit_bf() takes the WQE.
+ * BlueFlame rings its doorbell here: doca_gpu_dev_verbs_submit_bf() takes the WQE. With CPU_PROXY_FREE_FLOW nothing is left to be
+ * told: doca_gpu_dev_verbs_mark_wqes_ready() has told it.
  *
  * Return: 0, or how the wait for the lock ended; -EINVAL: @prod_index comes from a failed reservation.
  */
@@ -354,6 +434,11 @@ BL_DEVICE int doca_gpu_dev_verbs_submit(struct doca_gpu_dev_verbs_qp *qp, uint64
 		return doca_gpu_dev_verbs_submit_db<resource_sharing_mode, sync_scope, qp_type>(qp, prod_index, code_opt);
 	if (handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR)
 		return doca_gpu_dev_verbs_submit_db_no_dbr<resource_sharing_mode, sync_scope, qp_type>(qp, prod_index, code_opt);
+	if (handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW) {
+		/* for who reads it */
+		bl_dev_advance<resource_sharing_mode>(&qp->sq_wqe_pi, prod_index);
+		return 0;
+	}
 	return doca_gpu_dev_verbs_submit_proxy<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
 }
 

@@ -93,7 +93,7 @@ BL_DEVICE int bl_dev_wait_sq(struct doca_gpu_dev_verbs_qp *qp, uint64_t wqe, str
 			return ret;
 		if (failed)
 			return DOCA_GPUNETIO_VERBS_WAIT_ERROR;
-		failed = bl_dev_cq_failed(&qp->cq_sq);
+		failed = bl_dev_error_is_due(limit) && bl_dev_cq_failed(&qp->cq_sq);
 		ret = failed ? 0 : bl_dev_turn(limit);
 		if (ret)
 			return ret;
@@ -219,7 +219,8 @@ BL_DEVICE int bl_dev_mark_ready(uint64_t *ready, uint64_t from, uint64_t to, str
 	/* the WQEs before the index: an exchange passes on what the threads before this one have released */
 	if (!by_store)
 		bl_op_fence_release<S>();
-	while (by_store ? bl_op_load<S>(ready) != from : bl_op_cas<S>(ready, from, to + 1) != from) {
+	/* a look before the exchange: lanes of a warp look by one access, and exchange one after the other, mostly in vain */
+	while (bl_op_load<S>(ready) != from || (!by_store && bl_op_cas<S>(ready, from, to + 1) != from)) {
 		if (!limit || turns++ < BL_DEV_READY_TURNS) {
 			bl_op_pause();
 			continue;
@@ -251,13 +252,32 @@ template <enum doca_gpu_dev_verbs_qp_type QT> BL_DEVICE uint64_t *bl_dev_ready_i
 	return QT == DOCA_GPUNETIO_VERBS_QP_RQ ? &qp->rq_ready_index : &qp->sq_ready_index;
 }
 
+/* Whether a CPU looks at each slot: then threads do not wait for each other. */
+template <enum doca_gpu_dev_verbs_qp_type QT> BL_DEVICE bool bl_dev_is_free_flow(struct doca_gpu_dev_verbs_qp *qp)
+{
+	return QT == DOCA_GPUNETIO_VERBS_QP_SQ && qp->nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW;
+}
+
+/* The index never wraps, so a word of the round before is another one. */
+BL_DEVICE int bl_dev_show_slots(struct doca_gpu_dev_verbs_qp *qp, uint64_t from, uint64_t to)
+{
+	uint64_t *words = qp->sq_db, mask = qp->sq_wqe_mask;
+
+	/* WQEs before the words that a CPU polls */
+	bl_op_fence_release<BL_DEV_SYS>();
+	for (uint64_t i = from; i <= to; i++)
+		bl_op_store<BL_DEV_SYS>(&words[i & mask], i + 1);
+	return 0;
+}
+
 /**
  * doca_gpu_dev_verbs_mark_wqes_ready() - Say that reserved slots hold complete WQEs
  * @qp:		  queue pair
  * @from_wqe_idx: first slot, as it was reserved
  * @to_wqe_idx:	  last slot
  *
- * Waits until all slots before are. After it the caller may submit everything up to @to_wqe_idx.
+ * Waits until all slots before are. After it the caller may submit everything up to @to_wqe_idx. With CPU_PROXY_FREE_FLOW it
+ * waits for nobody, and the CPU that serves the queue pair takes the slots as soon as all before them are ready too.
  *
  * Return: 0, or -EINVAL (@from_wqe_idx is a failed reservation), DOCA_GPUNETIO_VERBS_WAIT_ERROR, _TIMEOUT, _STOPPED: some
  * thread has reserved slots and never came here. Slots stay unpublished then, and only a reset heals the queue pair.
@@ -271,6 +291,8 @@ BL_DEVICE int doca_gpu_dev_verbs_mark_wqes_ready(struct doca_gpu_dev_verbs_qp *q
 
 	if (from_wqe_idx >= BL_DEV_FIRST_ERROR)
 		return -EINVAL;
+	if (bl_dev_is_free_flow<qp_type>(qp))
+		return bl_dev_show_slots(qp, from_wqe_idx, to_wqe_idx);
 	return bl_dev_mark_ready<resource_sharing_mode, ready_mode>(bl_dev_ready_index<qp_type>(qp), from_wqe_idx, to_wqe_idx,
 								    &limit);
 }
@@ -287,6 +309,8 @@ BL_DEVICE int doca_gpu_dev_verbs_mark_wqes_ready_until(struct doca_gpu_dev_verbs
 
 	if (from_wqe_idx >= BL_DEV_FIRST_ERROR)
 		return -EINVAL;
+	if (bl_dev_is_free_flow<qp_type>(qp))
+		return bl_dev_show_slots(qp, from_wqe_idx, to_wqe_idx);
 	return bl_dev_mark_ready<resource_sharing_mode, ready_mode>(bl_dev_ready_index<qp_type>(qp), from_wqe_idx, to_wqe_idx,
 								    &limit);
 }

@@ -12,8 +12,15 @@
 
 #define BL_DEV_SYS DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS
 
-/* A flag may lie behind a bus: it is looked at in the first of so many turns. */
-#define BL_DEV_STOP_TURNS 16
+/*
+ * A flag may lie behind a bus, where one look takes longer than some turns, and holds up the lanes of the warp that are
+ * elsewhere: it is looked at once in so many turns, and the clock in so many.
+ */
+#define BL_DEV_STOP_TURNS  256
+#define BL_DEV_CLOCK_TURNS 16
+
+/* The error word lies near, but is one more load of each turn: once in so many. */
+#define BL_DEV_ERROR_TURNS 8
 
 /* Tickets and indices above are results of functions that could not give one. */
 #define BL_DEV_FIRST_ERROR ((uint64_t)-4095)
@@ -91,31 +98,63 @@ BL_DEVICE bool bl_dev_cq_failed(struct doca_gpu_dev_verbs_cq *cq)
 	return true;
 }
 
+/* Whether it is time to look at the error word. */
+BL_DEVICE bool bl_dev_error_is_due(const struct bl_dev_limit *limit)
+{
+	return limit->turns % BL_DEV_ERROR_TURNS == BL_DEV_ERROR_TURNS - 1;
+}
+
 /* One turn: 0 to go on, or how the wait ends. The error word is the caller's to look at: it has to look once more at
  * what it waits for, which may have come before the error.
  */
 BL_DEVICE int bl_dev_turn(struct bl_dev_limit *limit)
 {
-	if (!(limit->turns++ % BL_DEV_STOP_TURNS) && (bl_dev_flag_set(limit->stop) || bl_dev_flag_set(limit->own_stop)))
-		return DOCA_GPUNETIO_VERBS_WAIT_STOPPED;
+	bool over = false;
+
+	limit->turns++;
 	if (limit->by_queue) {
 		limit->by_queue = false;
 		if (limit->cq->timeout_ms)
 			limit->deadline_ns = bl_op_timer() + limit->cq->timeout_ms * 1000000ULL;
-	} else if (limit->deadline_ns != UINT64_MAX && bl_op_timer() >= limit->deadline_ns) {
-		return DOCA_GPUNETIO_VERBS_WAIT_TIMEOUT;
+	} else if (!(limit->turns % BL_DEV_CLOCK_TURNS) && limit->deadline_ns != UINT64_MAX) {
+		over = bl_op_timer() >= limit->deadline_ns;
 	}
+	/* who stops a wait is told so also when its time was over before the next look */
+	if ((over || !(limit->turns % BL_DEV_STOP_TURNS)) && (bl_dev_flag_set(limit->stop) || bl_dev_flag_set(limit->own_stop)))
+		return DOCA_GPUNETIO_VERBS_WAIT_STOPPED;
+	if (over)
+		return DOCA_GPUNETIO_VERBS_WAIT_TIMEOUT;
 	bl_op_pause();
 	return 0;
 }
 
-/* A lock as doca_gpu_dev_verbs_lock(), within the limits of a wait; one thread alone needs none. */
-template <enum doca_gpu_dev_verbs_resource_sharing_mode RS> BL_DEVICE int bl_dev_lock(int *lock, struct bl_dev_limit *limit)
+/* A submission is left to a thread that has brought a higher index. */
+#define BL_DEV_LEFT 1
+
+/* Whether that is so. */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE bool bl_dev_is_old(const uint64_t *pi, uint64_t prod_index)
+{
+	return bl_op_load<bl_dev_scope<RS>::value>(pi) >= prod_index;
+}
+
+/*
+ * The lock of a submission, within the limits of a wait: 0, BL_DEV_LEFT: there is nothing to submit any more, and the lock
+ * is not taken, or how the wait ended. One thread alone needs no lock. Many threads come here at once, with the index of
+ * their own: whoever gets the lock with a high one sends most of the others home. The lock is looked at before it is
+ * tried: lanes of a warp look by one access, and try one after the other.
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode RS>
+BL_DEVICE int bl_dev_lock(int *lock, const uint64_t *pi, uint64_t prod_index, struct bl_dev_limit *limit)
 {
 	constexpr auto S = bl_dev_scope<RS>::value;
 	int ret;
 
-	while (RS != DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE && bl_op_cas<S>(lock, 0, 1)) {
+	for (;;) {
+		if (bl_dev_is_old<RS>(pi, prod_index))
+			return BL_DEV_LEFT;
+		if (RS == DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE || (!bl_op_load<S>(lock) && !bl_op_cas<S>(lock, 0, 1)))
+			break;
 		ret = bl_dev_turn(limit);
 		if (ret)
 			return ret;

@@ -61,6 +61,56 @@ BL_DEVICE void bl_dev_data(void *slot, unsigned int seg, uint64_t laddr, uint32_
 	bl_dev_seg64(slot, seg, (uint64_t)lkey << 32 | bl_op_bswap32(bytes & BL_DEV_MAX_BYTES), bl_op_bswap64(laddr));
 }
 
+/* Inline data in words, the last one filled up with zeros. All are loaded before the first is used. */
+template <unsigned int NR> BL_DEVICE void bl_dev_load_words(uint32_t (&words)[NR], uint64_t laddr, uint32_t bytes)
+{
+	const uint8_t *src = (const uint8_t *)laddr;
+	bool aligned = !(laddr & 3);
+
+	for (uint32_t i = 0; i < NR; i++) {
+		uint32_t left = i * 4 < bytes ? bytes - i * 4 : 0;
+
+		words[i] = 0;
+		if (left >= 4 && aligned) {
+			words[i] = *(const uint32_t *)(const void *)(src + i * 4);
+			continue;
+		}
+		for (uint32_t j = 0; j < 4; j++)
+			words[i] |= j < left ? (uint32_t)src[i * 4 + j] << (8 * j) : 0;
+	}
+}
+
+/* Inline data behind its header, in whole segments: a store of a byte over a bus takes as long as one of 16. The slot has
+ * room for it.
+ */
+template <unsigned int NR>
+BL_DEVICE void bl_dev_inline_at(void *slot, unsigned int seg, const uint32_t (&words)[NR], uint32_t bytes)
+{
+	static_assert(NR % 4 == 3, "the words fill segments");
+	bl_dev_seg32(slot, seg, bl_op_bswap32(BL_DEV_INLINE | bytes), words[0], words[1], words[2]);
+	for (uint32_t i = 3; i < NR; i += 4) {
+		if (i * 4 < bytes)
+			bl_dev_seg32(slot, seg + (i + 1) / 4, words[i], words[i + 1], words[i + 2], words[i + 3]);
+	}
+}
+
+/* The same of the WQE at @index, which goes on in the slots after it. */
+template <unsigned int NR>
+BL_DEVICE void bl_dev_inline(struct doca_gpu_dev_verbs_qp *qp, uint64_t index, unsigned int seg, const uint32_t (&words)[NR],
+			     uint32_t bytes)
+{
+	static_assert(NR % 4 == 3, "the words fill segments");
+	bl_dev_seg32(doca_gpu_dev_verbs_get_wqe_ptr(qp, (uint16_t)index), seg, bl_op_bswap32(BL_DEV_INLINE | bytes), words[0],
+		     words[1], words[2]);
+	for (uint32_t i = 3; i < NR; i += 4) {
+		if (i * 4 >= bytes)
+			return;
+		seg++;
+		bl_dev_seg32(doca_gpu_dev_verbs_get_wqe_ptr(qp, (uint16_t)(index + seg / 4)), seg % 4, words[i], words[i + 1],
+			     words[i + 2], words[i + 3]);
+	}
+}
+
 /** doca_gpu_dev_verbs_wqe_prepare_nop() - Nothing; takes its turn, and makes a CQE when the flags say so */
 BL_DEVICE void doca_gpu_dev_verbs_wqe_prepare_nop(struct doca_gpu_dev_verbs_qp *qp, struct doca_gpu_dev_verbs_wqe *wqe_ptr,
 						  uint16_t wqe_idx, enum doca_gpu_dev_verbs_wqe_ctrl_flags ctrl_flags)
@@ -121,12 +171,17 @@ BL_DEVICE int doca_gpu_dev_verbs_wqe_prepare_write_inl(struct doca_gpu_dev_verbs
 						       uint16_t wqe_idx, enum doca_gpu_dev_verbs_wqe_ctrl_flags ctrl_flags,
 						       uint64_t raddr, uint32_t rkey, uint64_t laddr, uint32_t bytes)
 {
+	uint32_t words[7];
+
 	if (bytes > DOCA_GPUNETIO_VERBS_MAX_INLINE_SIZE) {
 		doca_gpu_dev_verbs_wqe_prepare_nop(qp, wqe_ptr, wqe_idx, ctrl_flags);
 		return -EINVAL;
 	}
-	doca_gpu_dev_verbs_prepare_inl_rdma_write_wqe_header(qp, wqe_ptr, wqe_idx, ctrl_flags, raddr, rkey, bytes);
-	doca_gpu_dev_verbs_memcpy_data(wqe_ptr->inl_data + 36, (void *)laddr, bytes);
+	bl_dev_load_words(words, laddr, bytes);
+	bl_dev_ctrl(wqe_ptr, wqe_idx, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE,
+		    bytes <= 12 ? qp->sq_num_shift8_be_3ds : qp->sq_num_shift8_be_4ds, ctrl_flags, 0);
+	bl_dev_raddr(wqe_ptr, raddr, rkey);
+	bl_dev_inline_at(wqe_ptr, 2, words, bytes);
 	return 0;
 }
 

@@ -63,15 +63,36 @@ BL_DEVICE int doca_gpu_dev_verbs_wqe_prepare_send_inl(struct doca_gpu_dev_verbs_
 						      uint64_t laddr, uint32_t bytes)
 {
 	uint32_t qpn_ds = bytes <= 12 ? qp->sq_num_shift8_be_2ds : bytes <= 28 ? qp->sq_num_shift8_be_3ds : qp->sq_num_shift8_be_4ds;
+	uint32_t words[11];
 
 	if (bytes > BL_DEV_SEND_INLINE) {
 		doca_gpu_dev_verbs_wqe_prepare_nop(qp, wqe_ptr, wqe_idx, ctrl_flags);
 		return -EINVAL;
 	}
+	bl_dev_load_words(words, laddr, bytes);
 	bl_dev_ctrl(wqe_ptr, wqe_idx, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND, qpn_ds, ctrl_flags, 0);
-	bl_dev_seg32(wqe_ptr, 1, bl_op_bswap32(BL_DEV_INLINE | bytes), 0, 0, 0);
-	doca_gpu_dev_verbs_memcpy_data(wqe_ptr->inl_data + 20, (void *)laddr, bytes);
+	bl_dev_inline_at(wqe_ptr, 1, words, bytes);
 	return 0;
+}
+
+/** bl_dev_send_slots() - Slots of a SEND of so many inline bytes; at most BL_DEV_SEND_INLINE_MAX of them */
+#define BL_DEV_SEND_INLINE_MAX 108
+
+BL_DEVICE uint32_t bl_dev_send_slots(uint32_t bytes)
+{
+	return bytes <= BL_DEV_SEND_INLINE ? 1 : 2;
+}
+
+/** bl_dev_wqe_send_inline() - SEND of inline bytes, in as many slots from @index on as they need; @words has them, and more */
+BL_DEVICE void bl_dev_wqe_send_inline(struct doca_gpu_dev_verbs_qp *qp, uint64_t index,
+				      enum doca_gpu_dev_verbs_wqe_ctrl_flags ctrl_flags,
+				      const uint32_t (&words)[BL_DEV_SEND_INLINE_MAX / 4], uint32_t bytes)
+{
+	uint32_t nr_segs = 1 + (bytes + 4 + 15) / 16;
+
+	bl_dev_ctrl(doca_gpu_dev_verbs_get_wqe_ptr(qp, (uint16_t)index), (uint16_t)index, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND,
+		    bl_op_bswap32(qp->sq_num_shift8 | nr_segs), ctrl_flags, 0);
+	bl_dev_inline(qp, index, 1, words, bytes);
 }
 
 /** doca_gpu_dev_verbs_get_rwqe_ptr() - Slot of a receive WQE: its first data segment */

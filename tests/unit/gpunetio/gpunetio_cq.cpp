@@ -162,6 +162,8 @@ static void waits_end_with_either_stop_flag(void)
 	q.stop = 1;
 	check_eq(doca_gpu_dev_verbs_poll_cq_at(&q.qp.cq_sq, 0), STOPPED);
 	check_eq(doca_gpu_dev_verbs_poll_cq_at_until(&q.qp.cq_sq, 0, UINT64_MAX), STOPPED);
+	/* also where its time is over */
+	check_eq(doca_gpu_dev_verbs_poll_cq_at_until(&q.qp.cq_sq, 0, 0), STOPPED);
 	check_eq((doca_gpu_dev_verbs_poll_cq_at<GPU, RQ>(&q.qp.cq_rq, 0)), STOPPED);
 	check_eq(doca_gpu_dev_verbs_poll_cq_collapsed_at(&q.qp, 0), STOPPED);
 	check_eq(doca_gpu_dev_verbs_wait(&q.qp, 0), STOPPED);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Doorbells: what is stored, by whom, and when not. */
+#include <pthread.h>
+#include <time.h>
+
 #include "queue.h"
 
 static struct test_queue q;
@@ -196,18 +199,71 @@ static void a_lock_that_nobody_gives_back_ends_by_itself(void)
 	check_eq(q.db[0], doorbell(1));
 }
 
+/* As another thread does, some time later. */
+static void *bring_nine(void *arg)
+{
+	const struct timespec pause = {0, 2000000};
+
+	nanosleep(&pause, nullptr);
+	__atomic_store_n((uint64_t *)arg, 9, __ATOMIC_RELAXED);
+	return nullptr;
+}
+
+static void no_news_does_not_wait_for_the_lock(void)
+{
+	pthread_t thread;
+
+	queue_init(&q, 256, SM_DB, 0);
+	q.qp.sq_lock = 1;
+	q.qp.cq_sq.timeout_ms = q.qp.cq_rq.timeout_ms = 1;
+	q.qp.rq_wqe_pi = 5;
+	check_eq((doca_gpu_dev_verbs_submit<GPU, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS, AUTO, RQ>(&q.qp, 5)), 0);
+	check_eq((doca_gpu_dev_verbs_submit<GPU, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS, AUTO, RQ>(&q.qp, 6)), TIMEOUT);
+	/* a higher index comes while this one waits */
+	q.qp.cq_sq.timeout_ms = 20000;
+	check_eq(pthread_create(&thread, nullptr, bring_nine, &q.qp.sq_wqe_pi), 0);
+	check_eq(doca_gpu_dev_verbs_submit(&q.qp, 5), 0);
+	check_eq(pthread_join(thread, nullptr), 0);
+	check_eq(q.db[0], 0);
+	check_eq(q.qp.sq_lock, 1);
+}
+
+/* The later one first: nobody waits. What is submitted tells nothing more. */
+static void slots_are_told_one_by_one_in_free_flow(void)
+{
+	queue_init(&q, 16, FREE_FLOW, 65530);
+	check_eq(doca_gpu_dev_verbs_mark_wqes_ready(&q.qp, 65532, 65537), 0);
+	for (uint64_t i = 65530; i < 65530 + 16; i++)
+		check_eq(q.slots[i % 16], i >= 65532 && i <= 65537 ? i + 1 : 0);
+	check_eq(doca_gpu_dev_verbs_submit(&q.qp, 65538), 0);
+	check_eq(doca_gpu_dev_verbs_mark_wqes_ready<EXCLUSIVE>(&q.qp, 65530, 65531), 0);
+	check_eq(doca_gpu_dev_verbs_submit<EXCLUSIVE>(&q.qp, 65532), 0);
+	check_eq(q.slots[65530 % 16], 65531);
+	check_eq(q.slots[65531 % 16], 65532);
+	check_eq(q.qp.sq_wqe_pi, 65538);
+	check_eq(q.qp.sq_ready_index, 65530);
+	check_eq(q.db[0], 0);
+	check_eq(q.dbrec[1], 0);
+	/* receives go as ever */
+	check_eq((doca_gpu_dev_verbs_mark_wqes_ready<GPU, RQ>(&q.qp, 65530, 65530)), 0);
+	check_eq(q.qp.rq_ready_index, 65531);
+	check_eq(doca_gpu_dev_verbs_mark_wqes_ready(&q.qp, (uint64_t)(int64_t)TIMEOUT, 0), -EINVAL);
+}
+
 static const struct tap_test tests[] = {
 	{"values have sixteen bits of the index", values_have_sixteen_bits_of_the_index},
 	{"a doorbell by the GPU writes record and register", gpu_doorbell_writes_record_and_register},
 	{"an index that is no news rings nothing", an_index_that_is_no_news_rings_nothing},
 	{"no record is written where the NIC reads none", no_record_where_the_nic_reads_none},
 	{"a proxy gets the whole count, and the producer index is kept", a_proxy_gets_the_whole_count},
+	{"slots are told one by one in free flow, in any order", slots_are_told_one_by_one_in_free_flow},
 	{"an explicit handler is honoured", an_explicit_handler_is_honoured},
 	{"skipped doorbells ring nothing", skipped_doorbells_ring_nothing},
 	{"BlueFlame writes the request, then the doorbell", blueflame_writes_the_request_then_the_doorbell},
 	{"a receive queue has a record only", a_receive_queue_has_a_record_only},
 	{"raw forms store what they are given", raw_forms_store_what_they_are_given},
 	{"several queue pairs at once", several_queue_pairs_at_once},
+	{"what is no news does not wait for the lock", no_news_does_not_wait_for_the_lock},
 	{"a lock that nobody gives back ends by itself", a_lock_that_nobody_gives_back_ends_by_itself},
 };
 

@@ -41,6 +41,8 @@ static uint64_t producer(struct test_nic *nic)
 
 	if (nic->handler == SM_DB || nic->handler == SM_BF)
 		return extend(nic->ci, __builtin_bswap32(__atomic_load_n(&q->dbrec[1], __ATOMIC_ACQUIRE)));
+	if (nic->handler == FREE_FLOW)
+		return nic->ci + (__atomic_load_n(&q->slots[nic->ci & q->qp.sq_wqe_mask], __ATOMIC_ACQUIRE) == nic->ci + 1);
 	word = __atomic_load_n(&q->db[0], __ATOMIC_ACQUIRE);
 	if (nic->handler == SM_NO_DBR)
 		return word ? extend(nic->ci, __builtin_bswap32((uint32_t)word) >> 8) : nic->ci;

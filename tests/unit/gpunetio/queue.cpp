@@ -36,7 +36,7 @@ void queue_init(struct test_queue *q, uint32_t slots, uint32_t handler, uint64_t
 	qp->sq_wqe_mask = (uint16_t)(slots - 1);
 	qp->sq_wqe_daddr = q->sq;
 	qp->sq_dbrec = &q->dbrec[1];
-	qp->sq_db = q->db;
+	qp->sq_db = handler == FREE_FLOW ? q->slots : q->db;
 	qp->rq_wqe_daddr = q->rq;
 	qp->rq_dbrec = &q->dbrec[0];
 	qp->rq_wqe_num = slots;

@@ -19,6 +19,7 @@ extern "C" {
 #define GPU	  DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU
 #define AUTO	  DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO
 #define PROXY	  DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY
+#define FREE_FLOW DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW
 #define SM_DB	  DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB
 #define SM_BF	  DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_BF
 #define SM_NO_DBR DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR
@@ -40,12 +41,14 @@ extern "C" {
  * struct test_queue - a queue pair and its memory
  * @qp:	    what device code gets
  * @db:	    doorbell register with a BlueFlame buffer, or the word of a CPU proxy in its first place
+ * @slots:  of FREE_FLOW: a word for each slot
  * @dbrec:  receive and send record
  * @cq_pi:  CQEs that the NIC has written, by queue: send, receive
  */
 struct test_queue {
 	alignas(64) struct doca_gpu_dev_verbs_qp qp;
 	alignas(64) uint64_t db[8];
+	alignas(64) uint64_t slots[MAX_SLOTS];
 	uint32_t dbrec[2];
 	uint32_t cq_dbrec[2];
 	uint32_t stop;
