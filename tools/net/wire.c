@@ -67,6 +67,14 @@ static int await(int fd, short events, uint64_t deadline, const char *what)
 	}
 }
 
+/* One that has ended may have said why before. */
+static int send_failed(int fd, int err)
+{
+	int ret = err == EPIPE || err == ECONNRESET ? net_peer_check(fd) : 0;
+
+	return ret ? ret : tool_fail(err, "sending to the peer: %s", strerror(err));
+}
+
 static int send_all(int fd, const void *data, size_t len, uint64_t deadline)
 {
 	const char *at = data;
@@ -76,7 +84,7 @@ static int send_all(int fd, const void *data, size_t len, uint64_t deadline)
 		int ret;
 
 		if (nr < 0 && errno != EAGAIN && errno != EINTR)
-			return tool_fail(errno, "sending to the peer: %s", strerror(errno));
+			return send_failed(fd, errno);
 		if (nr > 0) {
 			at += nr;
 			len -= (size_t)nr;
