@@ -2,9 +2,9 @@
 /**
  * DOC: barlane_net.h - NICs, domains and memory for the network lane, libdoca_gpunetio_host.so.2
  *
- * The devices here are served by this library; soft0 and soft1 are software NICs, docs/softnic.md. What they give are
- * the types of libibverbs (of its header only, the library is not used), so that a program written for it needs other
- * names of functions. A context goes where doca_verbs.h wants one. Functions of libibverbs itself must not be called on
+ * The devices here are served by this library; soft0 and soft1 are software NICs, docs/softnic.md, the others are RDMA
+ * devices, docs/network-providers.md. What they give are the types of libibverbs, so that a program written for it needs
+ * other names of functions. A context goes where doca_verbs.h wants one. Functions of libibverbs itself must not be called on
  * these objects: those that go through a context's table are EOPNOTSUPP, others may do anything.
  *
  * As in libibverbs a pointer is NULL on failure, with errno set; an int is 0 or a positive errno value. Why the last
@@ -60,12 +60,47 @@ const char *bl_net_device_name(struct ibv_device *device);
 struct ibv_context *bl_net_open_device(const char *name);
 
 /**
+ * bl_net_open_best() - Open the best device there is
+ * @text: receives the steps to it, a line each, cut where they do not fit: who cannot serve and why, devices that were passed
+ *        over and why, and the one that was taken; NULL: nobody wants to know
+ * @size: bytes of @text
+ *
+ * Providers are asked in the order of bl_net_provider_list(), which begins with those that need the least of CPUs. The
+ * first device whose port 1 is active and has an address is taken; its name is that of context->device. What is in @text
+ * is logged at INFO too. BARLANE_NIC names the one provider that is asked.
+ * Return: as bl_net_open_device().
+ */
+struct ibv_context *bl_net_open_best(char *text, size_t size);
+
+/**
  * bl_net_close_device() - Close a device
  * @context: of bl_net_open_device()
  *
  * Return: 0, EINVAL (not, or no longer, of this library), EBUSY (something made with it is left).
  */
 int bl_net_close_device(struct ibv_context *context);
+
+struct doca_verbs_async_event;
+
+/**
+ * bl_net_get_async_event() - Wait for an event of a device
+ * @context:    of bl_net_open_device()
+ * @timeout_ms: longest wait; 0: none, < 0: for ever
+ * @event:      receives it; of gpunetio/host/doca_verbs_bridge.h, and to be given to doca_verbs_ack_async_event()
+ *
+ * As doca_verbs_get_async_event(), whatever context->async_fd was set to.
+ * Return: 0, EAGAIN (@timeout_ms is 0), ETIMEDOUT, EINTR, ESHUTDOWN (bl_net_stop_async_events()), EINVAL, EOPNOTSUPP,
+ * EACCES.
+ */
+int bl_net_get_async_event(struct ibv_context *context, int timeout_ms, struct doca_verbs_async_event *event);
+
+/**
+ * bl_net_stop_async_events() - End all waits for events of a context, those to come included
+ * @context: of bl_net_open_device()
+ *
+ * For the end of a program's thread that waits. Return: 0, EINVAL, EOPNOTSUPP, EACCES.
+ */
+int bl_net_stop_async_events(struct ibv_context *context);
 
 /**
  * bl_net_query_device() - What a device can do
@@ -93,7 +128,7 @@ int bl_net_query_port(struct ibv_context *context, uint8_t port, struct ibv_port
  * @index:   0 is the first address
  * @gid:     receives it
  *
- * Return: 0, EINVAL (also a port or an index that it has not), EACCES.
+ * Return: 0, EINVAL (also a port or an index that it has not), EACCES, or why that place of the table cannot be read.
  */
 int bl_net_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
 

@@ -8,6 +8,7 @@
 #ifndef BARLANE_NET_GPU_H
 #define BARLANE_NET_GPU_H
 
+#include "gpunetio/common/bl_gpunetio_srq.h"
 #include "gpunetio/host/doca_gpunetio.h"
 #include "gpunetio/host/doca_gpunetio_high_level.h"
 
@@ -28,7 +29,8 @@ extern "C" {
  * @responder:	 1: a request of the peer failed
  * @qpn:	 number of the queue pair
  * @dest_qpn:	 number of its peer; 0: not known
- * @text:	 one line: what failed and why
+ * @text:	 one line: what failed and why; without an error: what keeps requests waiting, as far as something does
+ *		 (a receiver that is not ready, a peer that does not answer, nobody who rings the doorbell), or ""
  */
 struct bl_net_qp_error {
 	size_t sz;
@@ -44,7 +46,7 @@ struct bl_net_qp_error {
 };
 
 /**
- * bl_net_qp_error() - Ask why a queue pair failed
+ * bl_net_qp_error() - Ask why a queue pair failed, or waits
  * @qp:	   exported queue pair
  * @error: @sz is set; receives the answer
  *
@@ -153,6 +155,19 @@ struct bl_net_export_attr {
  */
 doca_error_t bl_net_export_qp(struct doca_gpu *gpu, struct doca_verbs_qp *qp, const struct bl_net_export_attr *attr,
 			      struct doca_gpu_verbs_qp **out_p);
+
+/**
+ * bl_net_export_srq() - Let kernels post to a shared receive queue
+ * @gpu: the GPU
+ * @srq: a linked list in memory that the GPU reaches, linked in the order of the ring, with nothing posted
+ * @dev: receives what kernels need, for the caller to copy to where they reach it; not valid any more when @srq is
+ *	 destroyed
+ *
+ * Functions for kernels are in <gpunetio/device/bl_gpunetio_dev_srq.cuh>.
+ * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE (also: the GPU does not reach the memory), DOCA_ERROR_NOT_SUPPORTED (a
+ * contiguous queue), DOCA_ERROR_NOT_PERMITTED (forked).
+ */
+doca_error_t bl_net_export_srq(struct doca_gpu *gpu, struct doca_verbs_srq *srq, struct bl_dev_srq *dev);
 
 /**
  * struct bl_net_qp_hl_attr - what doca_gpu_verbs_create_qp_hl() cannot be told; zero but for @sz: nothing

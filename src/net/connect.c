@@ -9,6 +9,7 @@
 
 #include "barlane_net.h"
 #include "net/export.h"
+#include "net/gid.h"
 #include "net/log.h"
 
 #define MTU_LOW 256U
@@ -212,30 +213,6 @@ int bl_net_qp_connect(struct ibv_context *context, struct doca_verbs_qp *qp, int
 	return errno_of(err);
 }
 
-static bool link_local(const union ibv_gid *gid)
-{
-	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
-}
-
-/* The first that goes further than the link; where there is none, the first. */
-static int choose_gid(struct ibv_context *context, uint8_t port, int nr, union ibv_gid *gid, uint8_t *index_p)
-{
-	static const union ibv_gid none;
-	int ret;
-
-	for (int i = 0; i < nr; i++) {
-		ret = bl_net_query_gid(context, port, i, gid);
-		if (ret)
-			return -ret;
-		if (!link_local(gid) && memcmp(gid, &none, sizeof(none))) {
-			*index_p = (uint8_t)i;
-			return 0;
-		}
-	}
-	*index_p = 0;
-	return -bl_net_query_gid(context, port, 0, gid);
-}
-
 int bl_net_qp_local(struct ibv_context *context, struct doca_verbs_qp *qp, uint8_t port, int gid_index,
 		    struct bl_net_peer *peer)
 {
@@ -250,8 +227,7 @@ int bl_net_qp_local(struct ibv_context *context, struct doca_verbs_qp *qp, uint8
 	if (ret)
 		return -ret;
 	if (gid_index < 0) {
-		ret = choose_gid(context, port, attr.gid_tbl_len < UINT8_MAX ? attr.gid_tbl_len : UINT8_MAX, &gid,
-				 &made.gid_index);
+		ret = bl_gid_choose(context, port, attr.gid_tbl_len, &gid, &made.gid_index);
 	} else {
 		made.gid_index = (uint8_t)gid_index;
 		ret = -bl_net_query_gid(context, port, gid_index, &gid);

@@ -2,8 +2,10 @@
 #define log_fmt(fmt) "net/context: " fmt
 #include "context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "barlane.h"
 #include "barlane_net.h"
 #include "net/log.h"
 
@@ -29,49 +31,92 @@ int bl_context_get(struct ibv_context *ibv, struct bl_context **context_p)
 	return 0;
 }
 
-static int open_nic(struct bl_context *context, const char *name)
+static int open_nic(struct bl_context *context, const struct bl_nic_ops *ops, const char *device)
 {
-	const char *device;
 	int ret;
 
-	ret = bl_nic_find(name, &context->ops, &device);
-	if (ret)
-		return ret;
+	context->ops = ops;
 	context->ibv.device = bl_device_of(device);
 	if (!context->ibv.device)
-		return fail(ENOMEM, "device %s: out of memory", name);
-	ret = context->ops->open(device, &context->nic);
+		return fail(ENOMEM, "device %s: out of memory", device);
+	ret = ops->open(device, &context->nic);
 	if (ret)
 		return ret;
-	ret = context->ops->caps(context->nic, &context->caps);
+	ret = ops->caps(context->nic, &context->caps);
 	if (ret)
-		context->ops->close(context->nic);
+		ops->close(context->nic);
 	return ret;
+}
+
+/* By the first provider that has it and can open it. That others cannot is news, but no failure. */
+static int open_any(struct bl_context *context, const char *name)
+{
+	const struct bl_nic_ops *ops, *next;
+	const char *device, *again;
+	bool is_last;
+	char why[300];
+	int ret;
+
+	ret = bl_nic_find(name, NULL, &ops, &device);
+	if (ret)
+		return ret;
+	for (;; ops = next) {
+		is_last = bl_nic_find(name, ops, &next, &again);
+		bl_fail_hush(!is_last);
+		ret = open_nic(context, ops, device);
+		bl_fail_hush(-!is_last);
+		if (!ret || is_last)
+			return ret;
+		snprintf(why, sizeof(why), "%s", bl_last_error(NULL));
+		log_warn("device %s: not by provider %s: %s; now by provider %s", name, ops->name, why, next->name);
+	}
+}
+
+static struct ibv_context *publish(struct bl_context *context)
+{
+	context->ibv.ops = bl_context_ops;
+	context->ibv.cmd_fd = -1;
+	context->ibv.async_fd = context->events.fd;
+	context->ibv.num_comp_vectors = 1;
+	pthread_mutex_init(&context->ibv.mutex, NULL);
+	bl_object_add(&context->object, BL_CONTEXT, &context->ibv, NULL);
+	context->source = (struct bl_event_source){ .nic = context->nic, .kind = BL_CONTEXT, .key = &context->ibv,
+						    .queue = &context->events };
+	bl_events_add(&context->source);
+	log_info("device %s: open, provider %s", context->ibv.device->name, context->ops->name);
+	return &context->ibv;
+}
+
+/* @ops: NULL: any provider */
+static struct ibv_context *open_one(const struct bl_nic_ops *ops, const char *name)
+{
+	struct bl_context *context = calloc(1, sizeof(*context));
+	int ret;
+
+	if (!context)
+		return bl_null_errno(fail(ENOMEM, "device %s: out of memory", name));
+	ret = bl_events_open(&context->events);
+	if (ret)
+		goto free_context;
+	ret = ops ? open_nic(context, ops, name) : open_any(context, name);
+	if (!ret)
+		return publish(context);
+	bl_events_close(&context->events);
+free_context:
+	free(context);
+	return bl_null_errno(ret);
+}
+
+struct ibv_context *bl_context_open(const struct bl_nic_ops *ops, const char *device)
+{
+	return open_one(ops, device);
 }
 
 struct ibv_context *bl_net_open_device(const char *name)
 {
-	struct bl_context *context;
-	int ret;
-
 	if (!name)
 		return bl_null_errno(fail(EINVAL, "open device: no name"));
-	context = calloc(1, sizeof(*context));
-	if (!context)
-		return bl_null_errno(fail(ENOMEM, "device %s: out of memory", name));
-	ret = open_nic(context, name);
-	if (ret) {
-		free(context);
-		return bl_null_errno(ret);
-	}
-	context->ibv.ops = bl_context_ops;
-	context->ibv.cmd_fd = -1;
-	context->ibv.async_fd = -1;
-	context->ibv.num_comp_vectors = 1;
-	pthread_mutex_init(&context->ibv.mutex, NULL);
-	bl_object_add(&context->object, BL_CONTEXT, &context->ibv, NULL);
-	log_info("device %s: open, provider %s", name, context->ops->name);
-	return &context->ibv;
+	return open_one(NULL, name);
 }
 
 int bl_net_close_device(struct ibv_context *ibv)
@@ -84,6 +129,8 @@ int bl_net_close_device(struct ibv_context *ibv)
 	if (ret)
 		return bl_positive_errno(ret);
 	context = context_of(object);
+	/* nothing more is told of it; the NIC may be another context's too */
+	bl_events_close(&context->events);
 	if (object->forks == bl_object_forks()) {
 		context->ops->close(context->nic);
 		pthread_mutex_destroy(&context->ibv.mutex);

@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "events.h"
 #include "nic.h"
 #include "object.h"
 
@@ -17,6 +18,8 @@
  * @ops:  provider
  * @nic:  its device
  * @caps: of the device, asked once
+ * @events: what the device tells by itself
+ * @source: that it is about the port or the device
  */
 struct bl_context {
 	struct bl_object object;
@@ -24,6 +27,8 @@ struct bl_context {
 	const struct bl_nic_ops *ops;
 	struct bl_nic *nic;
 	struct bl_nic_caps caps;
+	struct bl_event_queue events;
+	struct bl_event_source source;
 };
 
 /* A protection domain; its key is &ibv, its parent the context. */
@@ -42,6 +47,12 @@ struct bl_pd {
  * Return: 0; -EOPNOTSUPP for what is no context of this library, -EINVAL for NULL, -EACCES; with the reason.
  */
 int bl_context_get(struct ibv_context *ibv, struct bl_context **context_p);
+
+/* Open a device of one provider, by the name that this has for it. NULL: errno, with the reason. */
+struct ibv_context *bl_context_open(const struct bl_nic_ops *ops, const char *device);
+
+/* An address of a port, and its kind. Return: 0 or -errno; of an entry that cannot be read nothing is logged. */
+int bl_context_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid, enum bl_nic_gid_type *type_p);
 
 static inline void bl_context_put(struct bl_context *context)
 {

@@ -79,15 +79,20 @@ struct listing {
 static int list_one(const struct bl_nic_ops *ops, const char *name, void *arg)
 {
 	struct listing *listing = arg;
-	struct ibv_device **devices;
+	struct ibv_device *device = bl_device_of(name), **devices;
 
+	if (!device)
+		return -ENOMEM;
+	/* a device may be served by several providers */
+	for (size_t i = 0; i < listing->nr; i++) {
+		if (listing->devices[i] == device)
+			return 0;
+	}
 	devices = realloc(listing->devices, (listing->nr + 2) * sizeof(*devices));
 	if (!devices)
 		return -ENOMEM;
 	listing->devices = devices;
-	devices[listing->nr] = bl_device_of(name);
-	if (!devices[listing->nr])
-		return -ENOMEM;
+	devices[listing->nr] = device;
 	devices[++listing->nr] = NULL;
 	return 0;
 }

@@ -9,12 +9,14 @@
 
 #include "net/log.h"
 #include "net/service.h"
+#include "net/show.h"
 
 static int check_handler(enum doca_gpu_dev_verbs_nic_handler handler)
 {
 	switch (handler) {
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO:
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY:
+	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW:
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB:
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_BF:
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR:
@@ -91,12 +93,14 @@ static void end_service(struct bl_gpu_qp *qp)
 /* Undo what was done, in part or in full. What the driver does not take back was logged. */
 static void undo(struct bl_gpu_qp *qp)
 {
+	bl_hide_gpu_qp(qp);
 	end_service(qp);
 	if (qp->array)
 		atomic_fetch_sub(&qp->array->members, 1);
 	bl_gpu_uar_put(qp->uar);
 	bl_gpu_free(qp->gpu, qp->dev_block);
 	bl_gpu_free(qp->gpu, qp->control_block);
+	bl_gpu_free(qp->gpu, qp->slots_block);
 	bl_qp_put(qp->verbs);
 	bl_object_put(&qp->gpu->object);
 	pthread_mutex_destroy(&qp->lock);
@@ -171,6 +175,7 @@ int bl_export(struct doca_gpu *gpu, struct doca_verbs_qp *verbs, const struct bl
 		undo(qp);
 		return ret;
 	}
+	bl_show_gpu_qp(qp);
 	bl_object_add(&qp->object, BL_GPU_QP, &qp->pub, NULL);
 	*qp_p = qp;
 	return 0;

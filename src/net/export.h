@@ -61,6 +61,9 @@ struct bl_qp_array {
  * @lock:      guards the making of the GPU's object and its reset
  * @busy:      somebody serves it at this moment
  * @rings:     times that a CPU rang
+ * @slots:     a word for each slot of the send queue, which the GPU sets to the index there plus one, and a CPU makes
+ *	       @control's word of; NULL: the GPU writes that word
+ * @slots_block: their memory
  * @word:      what is served: the word of @control, or the GPU's object's own index where only the record is written
  * @watched:   the NIC looks at the word itself
  * @fold_cqe:  entry in host memory that all completions of the send queue go to, which a CPU counts; NULL: none does
@@ -70,6 +73,7 @@ struct bl_qp_array {
  * @service:   who serves, guarded by the lock of all services
  * @sq_on_host, @cq_on_host: where the rings are
  * @reason:    why the handler is what it is
+ * @next_shown, @is_shown: in the list of show.h
  */
 struct bl_gpu_qp {
 	struct doca_gpu_verbs_qp pub;
@@ -87,6 +91,8 @@ struct bl_gpu_qp {
 	pthread_mutex_t lock;
 	_Atomic(bool) busy;
 	_Atomic(uint64_t) rings;
+	uint64_t *slots;
+	struct bl_gpu_block *slots_block;
 	const uint64_t *_Atomic word;
 	bool watched;
 	const uint8_t *fold_cqe;
@@ -97,6 +103,8 @@ struct bl_gpu_qp {
 	bool sq_on_host;
 	bool cq_on_host;
 	char reason[160];
+	struct bl_gpu_qp *next_shown;
+	bool is_shown;
 };
 
 /* From what the program has. */
@@ -126,8 +134,17 @@ int bl_export_records(struct bl_gpu_qp *qp, const struct bl_net_export_attr *att
 int bl_export_handler(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr);
 int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, uint8_t type, struct doca_gpu_dev_verbs_cq *dev);
 
+/* Whether kernels leave the doorbell to a CPU, one way or the other. */
+static inline bool bl_is_proxy(uint32_t handler)
+{
+	return handler & DOCA_GPUNETIO_VERBS_NIC_HANDLER_FLAG_CPU_PROXY;
+}
+
 /* Whether a CPU reads, or writes, the GPU's object. */
 bool bl_export_shared(const struct bl_gpu_qp *qp);
+
+/* Who tells the NIC of new requests. */
+enum bl_net_ringer bl_export_ringer(struct bl_gpu_qp *qp);
 
 /* Make the GPU's object what qp->begin says; it has one, and qp->lock is held. 0, -EIO. */
 int bl_export_write_dev(struct bl_gpu_qp *qp);

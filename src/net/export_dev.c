@@ -16,7 +16,7 @@
 static bool cpu_reads(const struct bl_gpu_qp *qp)
 {
 	return qp->pub.send_dbr_mode_ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED &&
-	       qp->begin.nic_handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY;
+	       !bl_is_proxy(qp->begin.nic_handler);
 }
 
 bool bl_export_shared(const struct bl_gpu_qp *qp)

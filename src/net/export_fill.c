@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "net/export.h"
 #include "net/log.h"
@@ -69,7 +70,9 @@ int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr
 	if ((sq_nr && !attr->cq_sq) || (rq_nr && !attr->cq_rq && !sq_nr))
 		return fail(EINVAL, "no completion queue for a queue that there is");
 	first = rq_nr ? rq : sq;
-	if (attr->umem_gpu_ptr)
+	if (!first)
+		va = 0; /* one that only receives, from a shared queue */
+	else if (attr->umem_gpu_ptr)
 		va = (uintptr_t)attr->umem_gpu_ptr + qp->verbs->mem.ring_off;
 	else
 		ret = bl_gpu_address(qp->gpu, first, "the memory of the queues", &va);
@@ -85,7 +88,7 @@ int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr
 		dev->rq_wqe_mask = rq_nr - 1;
 		dev->rq_wqe_shift = (uint32_t)__builtin_ctz(rq_bytes);
 	}
-	qp->sq_on_host = !bl_gpu_is_device(qp->gpu, first);
+	qp->sq_on_host = !first || !bl_gpu_is_device(qp->gpu, first);
 	dev->mem_type = memory_of_queues(qp);
 	return 0;
 }
@@ -94,7 +97,7 @@ int bl_export_records(struct bl_gpu_qp *qp, const struct bl_net_export_attr *att
 {
 	struct doca_gpu_dev_verbs_qp *dev = &qp->begin;
 	uint32_t *records = doca_verbs_qp_get_dbr_addr(qp->pub.qp);
-	bool gpu_writes = dev->rq_wqe_num || (attr->nic_handler > DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY &&
+	bool gpu_writes = dev->rq_wqe_num || (attr->nic_handler && !bl_is_proxy(attr->nic_handler) &&
 					      attr->send_dbr_mode_ext ==
 						      DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR);
 	int ret;
@@ -108,6 +111,8 @@ int bl_export_records(struct bl_gpu_qp *qp, const struct bl_net_export_attr *att
 		dev->sq_dbrec = at32(qp->dbrec_va) + DOCA_GPUNETIO_IB_MLX5_SND_DBR;
 		dev->rq_dbrec = at32(qp->dbrec_va) + DOCA_GPUNETIO_IB_MLX5_RCV_DBR;
 	}
+	dev->polled = qp->verbs->context->caps.cpu &&
+		      attr->send_dbr_mode_ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR;
 	qp->dbrec = bl_gpu_cpu_view(qp->gpu, records);
 	if (qp->dbrec)
 		qp->pub.sq_dbrec = qp->dbrec + DOCA_GPUNETIO_IB_MLX5_SND_DBR;
@@ -123,6 +128,25 @@ static int choose_proxy(struct bl_gpu_qp *qp)
 	qp->begin.sq_db = (uint64_t *)(uintptr_t)(qp->control_block->va + offsetof(struct bl_control, word));
 	qp->pub.cpu_db = &qp->control->word;
 	qp->pub.cpu_proxy = true;
+	return 0;
+}
+
+/* As the proxy, but that a CPU finds the count by itself. */
+static int choose_free_flow(struct bl_gpu_qp *qp)
+{
+	size_t len = qp->begin.sq_wqe_num * sizeof(uint64_t);
+	int ret = choose_proxy(qp);
+
+	if (!ret && !len)
+		ret = fail(EINVAL, "handler CPU_PROXY_FREE_FLOW: the queue pair has no send queue");
+	if (!ret)
+		ret = bl_gpu_alloc(qp->gpu, len, 0, DOCA_GPU_MEM_TYPE_CPU_GPU, &qp->slots_block);
+	if (ret)
+		return ret;
+	qp->slots = qp->slots_block->cpu;
+	memset(qp->slots, 0, len);
+	qp->begin.nic_handler = DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW;
+	qp->begin.sq_db = (uint64_t *)(uintptr_t)qp->slots_block->va;
 	return 0;
 }
 
@@ -162,9 +186,10 @@ int bl_export_handler(struct bl_gpu_qp *qp, const struct bl_net_export_attr *att
 	if (!reg)
 		return fail(EINVAL, "the queue pair has no doorbell register");
 	qp->pub.sq_db = reg;
-	if (attr->nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY) {
+	if (bl_is_proxy(attr->nic_handler)) {
 		log_info("Enabling CPU proxy mode for qp 0x%x, as asked", qp->begin.sq_num);
-		return choose_proxy(qp);
+		return attr->nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY ? choose_proxy(qp) :
+											  choose_free_flow(qp);
 	}
 	ret = bl_gpu_uar_get(qp->gpu, reg, automatic, &qp->uar);
 	if (ret && automatic)

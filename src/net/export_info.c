@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "net/export.h"
+#include "net/fold.h"
 #include "net/log.h"
+#include "net/proxy.h"
 #include "net/service.h"
 
 const char *bl_net_syndrome_text(int syndrome)
@@ -83,6 +85,30 @@ doca_error_t doca_gpu_verbs_query_last_error(struct doca_gpu_verbs_qp *qp,
 	return DOCA_SUCCESS;
 }
 
+/* Kernels have posted, and nobody tells the NIC, or counts its completions. */
+static void tell_proxy(struct bl_gpu_qp *qp, char *text, size_t size)
+{
+	const uint64_t *word;
+	uint64_t posted = 0, served = 0;
+
+	if (!qp->pub.cpu_proxy || bl_served_by(qp) != BL_NET_RINGER_PROGRAM)
+		return;
+	/* a word of the GPU's object stays as long as nobody serves */
+	bl_proxy_hold(qp);
+	word = qp->watched ? NULL : atomic_load(&qp->word);
+	if (word) {
+		posted = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		served = __atomic_load_n(&qp->pub.sq_wqe_pi_last, __ATOMIC_RELAXED);
+	}
+	bl_proxy_release(qp);
+	if (posted != served)
+		snprintf(text, size,
+			 "no proxy thread: %llu blocks are posted, the NIC was told of %llu, and nobody but the program rings",
+			 (unsigned long long)posted, (unsigned long long)served);
+	else if (bl_fold_news(qp))
+		snprintf(text, size, "no proxy thread: requests are complete, and nobody but the program counts them");
+}
+
 int bl_net_qp_error(struct doca_gpu_verbs_qp *qp, struct bl_net_qp_error *error)
 {
 	struct bl_nic_qp_info info;
@@ -95,8 +121,12 @@ int bl_net_qp_error(struct doca_gpu_verbs_qp *qp, struct bl_net_qp_error *error)
 	if (ret)
 		return ret;
 	*error = (struct bl_net_qp_error){ .sz = sizeof(*error), .qpn = qp->qp_cpu->sq_num, .dest_qpn = dest };
-	if (info.state != DOCA_VERBS_QP_STATE_ERR)
+	if (info.state != DOCA_VERBS_QP_STATE_ERR) {
+		snprintf(error->text, sizeof(error->text), "%s", info.text);
+		if (!*error->text)
+			tell_proxy(bl_gpu_qp_of(qp), error->text, sizeof(error->text));
 		return 0;
+	}
 	error->has_error = 1;
 	error->syndrome = info.syndrome;
 	error->vendor = info.vendor;
@@ -121,14 +151,15 @@ int bl_net_qp_stop(struct doca_gpu_verbs_qp *qp, uint32_t stop)
 	return 0;
 }
 
-static enum bl_net_ringer ringer_of(struct bl_gpu_qp *qp)
+enum bl_net_ringer bl_export_ringer(struct bl_gpu_qp *qp)
 {
 	bool emulated = qp->pub.send_dbr_mode_ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED;
 
 	/* a CPU may be there for the completions only */
-	if (qp->begin.nic_handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY && !emulated)
+	if (!bl_is_proxy(qp->begin.nic_handler) && !emulated)
 		return BL_NET_RINGER_GPU;
-	return qp->watched ? BL_NET_RINGER_NIC : bl_served_by(qp);
+	/* of words for each slot a CPU makes the one that the NIC looks at */
+	return qp->watched && !qp->slots ? BL_NET_RINGER_NIC : bl_served_by(qp);
 }
 
 int bl_net_qp_path(struct doca_gpu_verbs_qp *qp, struct bl_net_qp_path *path)
@@ -145,7 +176,7 @@ int bl_net_qp_path(struct doca_gpu_verbs_qp *qp, struct bl_net_qp_path *path)
 	*path = (struct bl_net_qp_path){
 		.sz = sizeof(*path),
 		.handler = mine->begin.nic_handler,
-		.ringer = ringer_of(mine),
+		.ringer = bl_export_ringer(mine),
 		.sq_on_host = mine->sq_on_host,
 		.cq_on_host = mine->cq_on_host,
 		.timeout_ms = mine->begin.cq_sq.timeout_ms,

@@ -80,19 +80,51 @@ int bl_nic_each(int (*fn)(const struct bl_nic_ops *ops, const char *device, void
 	return 0;
 }
 
+/**
+ * struct search - a device while it is looked for
+ * @after: providers up to this one are left out; NULL: none is
+ * @names, @nr: of devices that were seen: several providers may have one of a name
+ */
 struct search {
 	const char *name;
+	const struct bl_nic_ops *after;
 	const struct bl_nic_ops *ops;
 	const char *device;
+	const char *names[MAX_DEVICES];
+	size_t nr;
 	struct text seen;
 };
+
+static void note(struct search *search, const char *device)
+{
+	for (size_t i = 0; i < search->nr; i++) {
+		if (!strcmp(search->names[i], device))
+			return;
+	}
+	add(&search->seen, "%s%s", search->seen.used ? ", " : "", device);
+	if (search->nr < MAX_DEVICES)
+		search->names[search->nr++] = device;
+}
+
+static bool comes_after(const struct bl_nic_ops *ops, const struct bl_nic_ops *after)
+{
+	const struct bl_nic_ops *const *p = bl_nic_providers;
+
+	while (after && *p != after)
+		p++;
+	for (p += after != NULL; *p; p++) {
+		if (*p == ops)
+			return true;
+	}
+	return false;
+}
 
 static int look_at(const struct bl_nic_ops *ops, const char *device, void *arg)
 {
 	struct search *search = arg;
 
-	add(&search->seen, "%s%s", search->seen.used ? ", " : "", device);
-	if (strcmp(device, search->name))
+	note(search, device);
+	if (strcmp(device, search->name) != 0 || !comes_after(ops, search->after))
 		return 0;
 	search->ops = ops;
 	search->device = device;
@@ -112,14 +144,17 @@ static void add_reasons(struct text *text)
 	}
 }
 
-int bl_nic_find(const char *device, const struct bl_nic_ops **ops_p, const char **device_p)
+int bl_nic_find(const char *device, const struct bl_nic_ops *after, const struct bl_nic_ops **ops_p,
+		const char **device_p)
 {
-	struct search search = { .name = device };
+	struct search search = { .name = device, .after = after };
 	int ret;
 
 	ret = bl_nic_each(look_at, &search);
 	if (ret < 0)
 		return ret;
+	if (!search.ops && after)
+		return fail_quiet(ENODEV, "device %s: no other provider has it", device);
 	if (!search.ops) {
 		if (!search.seen.used)
 			add(&search.seen, "none");

@@ -52,11 +52,12 @@ static int check_values(const struct doca_gpu_verbs_qp_init_attr_hl *attr, const
 	switch (attr->nic_handler) {
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO:
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY:
+	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW:
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB:
 	case DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_BF:
 		break;
 	default:
-		return fail(EINVAL, "nic handler %d: AUTO, CPU_PROXY, GPU_SM_DB or GPU_SM_BF are", (int)attr->nic_handler);
+		return fail(EINVAL, "nic handler %d: AUTO, CPU_PROXY, CPU_PROXY_FREE_FLOW, GPU_SM_DB or GPU_SM_BF are", (int)attr->nic_handler);
 	}
 	if ((unsigned int)attr->mreg_type >= DOCA_GPUNETIO_VERBS_MEM_REG_TYPE_MAX)
 		return fail(EINVAL, "memory registration type %d: there is none", (int)attr->mreg_type);

@@ -32,7 +32,7 @@ static doca_error_t resolve(struct bl_hl_want *want, struct bl_hl *hl)
 	doca_error_t err;
 	void *reg;
 
-	want->proxy = want->handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY ||
+	want->proxy = bl_is_proxy(want->handler) ||
 		      want->mode == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_SW_EMULATED;
 	if (want->handler != DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO)
 		return DOCA_SUCCESS;

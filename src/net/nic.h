@@ -22,6 +22,7 @@ struct bl_nic_umem;
 struct bl_nic_uar;
 struct bl_nic_cq;
 struct bl_nic_qp;
+struct bl_nic_srq;
 
 #define BL_NIC_GID_LEN 16
 
@@ -32,7 +33,9 @@ struct bl_nic_qp;
  * @gids:	   addresses of its port
  * @rc, @uc:	   services
  * @no_dbrec:	   a send queue may do without doorbell record; two such queue pairs may need two UARs
- * @srq:	   shared receive queues
+ * @no_atomics:	   none
+ * @max_srq, @max_srq_wr, @max_srq_sge: shared receive queues, WQEs of one that may be posted at a time, whatever its type, and
+ *		   segments of one; 0: there are none
  * @lids:	   ports have local identifiers: InfiniBand
  * @cpu:	   it is a CPU: queues that it reads are better off in host memory, where a GPU reaches them too
  */
@@ -56,7 +59,7 @@ struct bl_nic_caps {
 	bool rc;
 	bool uc;
 	bool no_dbrec;
-	bool srq;
+	bool no_atomics;
 	bool lids;
 	bool cpu;
 };
@@ -70,6 +73,9 @@ struct bl_nic_port {
 	uint16_t lid;
 	bool active;
 };
+
+/* Kinds of addresses: what packets from there are. BL_NIC_GID_IB where there is one kind only. */
+enum bl_nic_gid_type { BL_NIC_GID_IB, BL_NIC_GID_ROCE_V1, BL_NIC_GID_ROCE_V2 };
 
 /**
  * struct bl_nic_memory - memory of the program that a NIC shall reach
@@ -121,12 +127,31 @@ struct bl_nic_cq_attr {
 };
 
 /**
+ * struct bl_nic_srq_attr - a shared receive queue
+ * @ring, @ring_off: WQEs; those of a linked list hang together
+ * @dbr, @dbr_off: doorbell record
+ * @type:  linked or contiguous
+ * @nr:	   WQEs, a power of two, one of which a linked list keeps back
+ * @sges:  data segments of a WQE, which is a power of two of bytes with the segment for the next one
+ */
+struct bl_nic_srq_attr {
+	struct bl_nic_umem *ring;
+	uint64_t ring_off;
+	struct bl_nic_umem *dbr;
+	uint64_t dbr_off;
+	enum doca_verbs_srq_type type;
+	uint32_t nr;
+	uint32_t sges;
+};
+
+/**
  * struct bl_nic_qp_attr - a queue pair
  * @type:	  DOCA_VERBS_QP_TYPE_*
  * @ring:	  memory of both queues
  * @rq_off, @rq_nr, @rq_sges: receive queue: WQEs, a power of two or 0, of data segments, a power of two
  * @sq_off, @sq_nr: send queue: blocks of 64 bytes, a power of two or 0
  * @dbr, @dbr_off: doorbell records, receive and send
+ * @srq:	  where it receives from when @rq_nr is 0; NULL: nowhere
  * @no_dbrec:	  the send record is never looked at
  * @core_direct:  it may wait for completions of others
  */
@@ -142,6 +167,7 @@ struct bl_nic_qp_attr {
 	uint64_t dbr_off;
 	struct bl_nic_cq *send_cq;
 	struct bl_nic_cq *recv_cq;
+	struct bl_nic_srq *srq;
 	struct bl_nic_uar *uar;
 	uint32_t user_index;
 	bool sq_sig_all;
@@ -192,7 +218,8 @@ struct bl_nic_qp_mod {
  * @syndrome, @vendor, @hw, @hw_type, @opcode, @wqe_counter: first cause of ERR where the NIC tells, else 0
  *		 (@wqe_counter where no request is the cause: the first that is not done)
  * @responder:	 the cause is a request of the peer
- * @text:	 the cause in words, or ""
+ * @text:	 the cause in words; in RTS: what a request waits for that is tried again and again, or what is wrong with
+ *		 the port; or ""
  * @sq_pi, @sq_ci: blocks taken over from the program, and completed; 0 where the NIC does not tell
  * @send_cqes, @recv_cqes: CQEs written to its completion queues since they were made; 0 where the NIC does not tell
  */
@@ -215,18 +242,22 @@ struct bl_nic_qp_info {
 /**
  * struct bl_nic_ops - one provider
  * @name:	"soft"
+ * @about:	who carries out requests, part of a sentence
  * @probe:	whether it can serve on this machine; writes one line to @reason either way
  * @devices:	names of its devices into the first @nr places; returns how many there are
  * @open:	the same device may be open several times
  * @close:	everything made with it is gone
  * @forget:	in a child that was forked: free memory, touch nothing that is shared
+ * @gid:	an entry that cannot be read is an error that is not logged
  * @mr_create:	@iova: address of the first byte in work requests
  * @umem_cpu:	where a CPU reaches a umem, NULL: not at all; optional
+ * @srq_create:	optional, where caps say that there are none; so is @srq_destroy
  * @qp_watch:	take a count of posted send blocks from this 64-bit word too, NULL: no longer; optional
  * @kick:	the CPU has posted work: a NIC that may sleep looks; optional, any thread
  */
 struct bl_nic_ops {
 	const char *name;
+	const char *about;
 	int (*probe)(char *reason, size_t size);
 	size_t (*devices)(const char **names, size_t nr);
 	int (*open)(const char *device, struct bl_nic **nic_p);
@@ -234,7 +265,8 @@ struct bl_nic_ops {
 	void (*forget)(struct bl_nic *nic);
 	int (*caps)(struct bl_nic *nic, struct bl_nic_caps *caps);
 	int (*port)(struct bl_nic *nic, uint8_t port, struct bl_nic_port *info);
-	int (*gid)(struct bl_nic *nic, uint8_t port, unsigned int index, uint8_t gid[BL_NIC_GID_LEN]);
+	int (*gid)(struct bl_nic *nic, uint8_t port, unsigned int index, uint8_t gid[BL_NIC_GID_LEN],
+		   enum bl_nic_gid_type *type_p);
 
 	int (*pd_create)(struct bl_nic *nic, struct bl_nic_pd **pd_p, uint32_t *num_p);
 	int (*pd_destroy)(struct bl_nic *nic, struct bl_nic_pd *pd);
@@ -252,6 +284,9 @@ struct bl_nic_ops {
 	int (*cq_create)(struct bl_nic *nic, const struct bl_nic_cq_attr *attr, struct bl_nic_cq **cq_p,
 			 uint32_t *num_p);
 	int (*cq_destroy)(struct bl_nic *nic, struct bl_nic_cq *cq);
+	int (*srq_create)(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_srq_attr *attr,
+			  struct bl_nic_srq **srq_p, uint32_t *num_p);
+	int (*srq_destroy)(struct bl_nic *nic, struct bl_nic_srq *srq);
 	int (*qp_create)(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_qp_attr *attr,
 			 struct bl_nic_qp **qp_p, uint32_t *num_p);
 	int (*qp_destroy)(struct bl_nic *nic, struct bl_nic_qp *qp);
@@ -261,21 +296,25 @@ struct bl_nic_ops {
 	void (*kick)(struct bl_nic *nic);
 };
 
+extern const struct bl_nic_ops bl_nic_mlx5;
 extern const struct bl_nic_ops bl_nic_soft;
+extern const struct bl_nic_ops bl_nic_verbs;
 
-/* All providers in the order in which they are asked, ended by NULL; in table.c. */
+/* All providers in the order in which they are asked, ended by NULL; in table.c. Hardware comes first. */
 extern const struct bl_nic_ops *const bl_nic_providers[];
 
 /**
  * bl_nic_find() - Provider and device of a name
  * @device:   name
+ * @after:    NULL: the first provider that has it; else one that comes after this one, and that there is none is not logged
  * @ops_p:    receives the provider
  * @device_p: receives the name as the provider has it, valid for ever
  *
  * BARLANE_NIC names the one provider that is asked.
  * Return: 0, -EINVAL (BARLANE_NIC names no provider), -ENODEV with what there is and why others cannot serve.
  */
-int bl_nic_find(const char *device, const struct bl_nic_ops **ops_p, const char **device_p);
+int bl_nic_find(const char *device, const struct bl_nic_ops *after, const struct bl_nic_ops **ops_p,
+		const char **device_p);
 
 /**
  * bl_nic_each() - Go through the devices of all providers that can serve

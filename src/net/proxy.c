@@ -34,6 +34,31 @@ static void ring(struct bl_gpu_qp *qp, uint64_t pi)
 	atomic_fetch_add_explicit(&qp->rings, 1, memory_order_relaxed);
 }
 
+/* Slots that are ready in a row, at most so many of them at a time: completions want to be counted too. */
+#define MAX_SLOTS 64
+
+static bool is_ready(const struct bl_gpu_qp *qp, uint64_t index, int order)
+{
+	return __atomic_load_n(&qp->slots[index & qp->begin.sq_wqe_mask], order) == index + 1;
+}
+
+/* Others are kept from serving: nobody else writes the word. */
+static bool gather(struct bl_gpu_qp *qp)
+{
+	uint64_t begin = qp->control->word, pi = begin;
+
+	/* pairs with the GPU's system-scope release: the WQE before its slot's word */
+	while (pi - begin < MAX_SLOTS && is_ready(qp, pi, __ATOMIC_ACQUIRE))
+		pi++;
+	if (pi == begin)
+		return false;
+	/* the WQEs before the count, which the NIC may look at by itself */
+	__atomic_store_n(&qp->control->word, pi, __ATOMIC_RELEASE);
+	if (qp->watched)
+		kick(qp);
+	return true;
+}
+
 static uint64_t served(const struct bl_gpu_qp *qp)
 {
 	return __atomic_load_n(&qp->pub.sq_wqe_pi_last, __ATOMIC_RELAXED);
@@ -67,6 +92,8 @@ static bool news(const struct bl_gpu_qp *qp)
 
 	if (word && (word != &qp->control->word || __atomic_load_n(word, __ATOMIC_RELAXED) != served(qp)))
 		return true;
+	if (qp->slots && is_ready(qp, __atomic_load_n(&qp->control->word, __ATOMIC_RELAXED), __ATOMIC_RELAXED))
+		return true;
 	return bl_fold_news(qp);
 }
 
@@ -79,7 +106,8 @@ bool bl_proxy_serve(struct bl_gpu_qp *qp)
 	/* what the one before has written is seen: two must not ring for the same count, nor in the wrong order */
 	if (atomic_exchange_explicit(&qp->busy, true, memory_order_acquire))
 		return false;
-	moved = serve_word(qp);
+	moved = qp->slots && gather(qp);
+	moved |= serve_word(qp);
 	moved |= bl_fold_serve(qp);
 	atomic_store_explicit(&qp->busy, false, memory_order_release);
 	return moved;

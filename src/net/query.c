@@ -31,7 +31,7 @@ static void fill_device(const struct bl_context *context, struct ibv_device_attr
 		.max_qp_rd_atom = caps->max_qp_rd_atom,
 		.max_res_rd_atom = as_int(caps->max_qp * caps->max_qp_rd_atom),
 		.max_qp_init_rd_atom = caps->max_qp_init_rd_atom,
-		.atomic_cap = IBV_ATOMIC_HCA,
+		.atomic_cap = caps->no_atomics ? IBV_ATOMIC_NONE : IBV_ATOMIC_HCA,
 		.max_ah = as_int(caps->max_ah),
 		.max_srq = as_int(caps->max_srq),
 		.max_srq_wr = as_int(caps->max_srq_wr),
@@ -117,7 +117,7 @@ int bl_net_query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 	return bl_positive_errno(ret);
 }
 
-static int get_gid(struct bl_context *context, uint8_t port, int index, union ibv_gid *gid)
+static int get_gid(struct bl_context *context, uint8_t port, int index, union ibv_gid *gid, enum bl_nic_gid_type *type_p)
 {
 	int ret = check_port(context, port);
 
@@ -126,20 +126,27 @@ static int get_gid(struct bl_context *context, uint8_t port, int index, union ib
 	if (index < 0 || index >= context->caps.gids)
 		return fail(EINVAL, "device %s: address index %d, there are %u from 0 on", context->ibv.device->name, index,
 			    context->caps.gids);
-	return context->ops->gid(context->nic, port, (unsigned int)index, gid->raw);
+	return context->ops->gid(context->nic, port, (unsigned int)index, gid->raw, type_p);
 }
 
-int bl_net_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid)
+int bl_context_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid, enum bl_nic_gid_type *type_p)
 {
 	struct bl_context *context;
 	int ret;
 
-	if (!gid)
-		return bl_positive_errno(fail(EINVAL, "query address: no place for the answer"));
 	ret = bl_context_get(ibv, &context);
 	if (ret)
-		return bl_positive_errno(ret);
-	ret = get_gid(context, port, index, gid);
+		return ret;
+	ret = get_gid(context, port, index, gid, type_p);
 	bl_context_put(context);
-	return bl_positive_errno(ret);
+	return ret;
+}
+
+int bl_net_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid)
+{
+	enum bl_nic_gid_type type;
+
+	if (!gid)
+		return bl_positive_errno(fail(EINVAL, "query address: no place for the answer"));
+	return bl_positive_errno(bl_context_gid(ibv, port, index, gid, &type));
 }

@@ -14,6 +14,7 @@
 #include "gpu/sys.h"
 #include "object.h"
 #include "populate.h"
+#include "util/guard.h"
 #include "net/log.h"
 
 /* The core's context for everything here. A child that was forked makes one of its own. */
@@ -71,6 +72,18 @@ static bool is_gpu_memory(uint64_t va)
 	       type == CU_MEMORYTYPE_DEVICE;
 }
 
+/* Posted writes of this host to one GPU arrive in the order in which the fences between them let them go. */
+static const void *domain_of(uint64_t va)
+{
+	static const char gpus[64];
+	int ordinal = -1;
+
+	if (bl_cuda()->cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, va) || ordinal < 0 ||
+	    (size_t)ordinal >= sizeof(gpus))
+		return NULL;
+	return &gpus[ordinal];
+}
+
 /*
  * The first large copy on a GPU measures the engines, and makes what the copy engine needs, which may wait for kernels
  * that run. A kernel that waits for the NIC would wait for ever: have it done before there is one. Without a copy engine
@@ -105,6 +118,7 @@ static int open_gpu(uint64_t va, size_t len, struct bl_reach *reach)
 	reach->kind = BL_REACH_GPU;
 	reach->pin_off = va - info.va;
 	reach->len = len;
+	reach->domain = domain_of(va);
 	settle_engines(reach->pin);
 	return 0;
 unpin:
@@ -183,39 +197,97 @@ void bl_reach_close(struct bl_reach *reach)
 		bl_sys()->munmap(reach->map, reach->map_len);
 }
 
+int bl_reach_said(struct bl_reach *reach, int ret)
+{
+	if (ret != -EFAULT || reach->gone)
+		return ret;
+	reach->gone = true;
+	log_warn("%s mapped at %p len 0x%zx: the mapping was taken away: %s",
+		 reach->kind == BL_REACH_GPU ? "gpu memory" : "dma-buf", reach->cpu, reach->len, strerror(EFAULT));
+	return ret;
+}
+
+/* A copy of the core. */
+struct core_copy {
+	const struct bl_reach *reach;
+	uint64_t off;
+	void *host;
+	size_t len;
+	enum bl_copy_dir dir;
+};
+
+/* Left in the middle, it may leave a reference of the pin behind: that stays until the process ends. */
+static int do_core_copy(void *arg)
+{
+	const struct core_copy *copy = arg;
+	uint64_t off = copy->reach->pin_off + copy->off;
+
+	return bl_copy(copy->reach->pin, off, copy->host, copy->len, copy->dir, BL_ENGINE_AUTO);
+}
+
+static int core_copy(struct bl_reach *reach, uint64_t off, void *host, size_t len, enum bl_copy_dir dir)
+{
+	struct core_copy copy = { reach, off, host, len, dir };
+
+	return bl_guard_call((char *)reach->cpu + off, len, do_core_copy, &copy);
+}
+
+static int do_flush(void *arg)
+{
+	const struct bl_reach *reach = arg;
+
+	return bl_flush(reach->pin);
+}
+
 int bl_reach_read(void *priv, uint64_t off, void *dst, size_t len)
 {
 	struct bl_reach *reach = priv;
+	int ret;
 
-	if (reach->kind == BL_REACH_GPU)
-		return bl_copy(reach->pin, reach->pin_off + off, dst, len, BL_COPY_FROM, BL_ENGINE_AUTO);
-	memcpy(dst, (char *)reach->cpu + off, len);
+	if (reach->gone)
+		return -EFAULT;
+	/* what told of the data before loads of it, which are not ordered by themselves */
+	if (reach->kind == BL_REACH_GPU) {
+		bl_fence_full();
+		return bl_reach_said(reach, core_copy(reach, off, dst, len, BL_COPY_FROM));
+	}
+	ret = bl_guard_copy_from(dst, (char *)reach->cpu + off, len);
 	/* loads from write-combining memory before what is decided on them */
 	if (reach->kind == BL_REACH_DMABUF)
 		bl_fence_wc_load();
-	return 0;
+	return bl_reach_said(reach, ret);
 }
 
 int bl_reach_write(void *priv, uint64_t off, const void *src, size_t len)
 {
 	struct bl_reach *reach = priv;
+	int ret;
 
-	if (reach->kind == BL_REACH_GPU)
-		return bl_copy(reach->pin, reach->pin_off + off, (void *)(uintptr_t)src, len, BL_COPY_TO,
-			       BL_ENGINE_AUTO);
-	memcpy((char *)reach->cpu + off, src, len);
+	if (reach->gone)
+		return -EFAULT;
+	if (reach->kind == BL_REACH_GPU) {
+		ret = core_copy(reach, off, (void *)(uintptr_t)src, len, BL_COPY_TO);
+		/* these stores before those of a later write; of write-combining memory the copy has seen to it */
+		bl_fence_wc_store();
+		return bl_reach_said(reach, ret);
+	}
+	ret = bl_guard_copy_to((char *)reach->cpu + off, src, len);
 	/* these stores before those of a later write, such as the completion that tells of them */
 	if (reach->kind == BL_REACH_DMABUF)
 		bl_fence_wc_store();
-	return 0;
+	return bl_reach_said(reach, ret);
 }
 
 void bl_reach_flush(void *priv)
 {
 	struct bl_reach *reach = priv;
+	const char *pin = (const char *)reach->cpu - reach->pin_off;
 
+	if (reach->gone)
+		return;
+	/* it reads the first word of the pin */
 	if (reach->kind == BL_REACH_GPU)
-		bl_flush(reach->pin);
+		bl_reach_said(reach, bl_guard_call(pin, reach->pin_off + reach->len, do_flush, reach));
 	/* the stores to the dma-buf before the flag, in other memory, that tells of them */
 	else if (reach->kind == BL_REACH_DMABUF)
 		bl_fence_full();

@@ -14,6 +14,8 @@
 #include "barlane.h"
 #include "nic.h"
 
+#define BL_REACH_LINE 64
+
 enum bl_reach_kind { BL_REACH_HOST, BL_REACH_GPU, BL_REACH_DMABUF };
 
 /**
@@ -25,6 +27,9 @@ enum bl_reach_kind { BL_REACH_HOST, BL_REACH_GPU, BL_REACH_DMABUF };
  * @pin_off: of the first byte in the pin
  * @map:     start of the mapping
  * @map_len: its bytes
+ * @gone:    the mapping was taken away, with its GPU or its file: it is not touched again
+ * @line, @bytes: what bl_reach_peek() has read last, and where; 0: nothing
+ * @domain:  of GPU memory, what all of one GPU's has in common, or NULL
  */
 struct bl_reach {
 	enum bl_reach_kind kind;
@@ -35,6 +40,10 @@ struct bl_reach {
 	uint64_t pin_off;
 	void *map;
 	size_t map_len;
+	const void *domain;
+	bool gone;
+	uintptr_t line;
+	char bytes[BL_REACH_LINE];
 };
 
 /**
@@ -48,9 +57,17 @@ struct bl_reach {
 int bl_reach_open(const struct bl_nic_memory *memory, struct bl_reach *reach);
 void bl_reach_close(struct bl_reach *reach);
 
-/* For struct bl_snic_mem. 0 or -errno. */
+/* For struct bl_snic_mem. 0 or -errno; -EFAULT once the mapping was taken away, which is logged. */
 int bl_reach_read(void *priv, uint64_t off, void *dst, size_t len);
 int bl_reach_write(void *priv, uint64_t off, const void *src, size_t len);
 void bl_reach_flush(void *priv);
+
+/* What a guarded access (util/guard.h) says; from -EFAULT on the memory is @gone. */
+int bl_reach_said(struct bl_reach *reach, int ret);
+
+/* Likewise, of GPU memory: reach_words.c. */
+int bl_reach_peek(void *priv, uint64_t off, void *dst, size_t len);
+void bl_reach_peeked(void *priv);
+int bl_reach_put(void *priv, uint64_t off, const void *src, size_t len);
 
 #endif

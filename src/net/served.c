@@ -28,10 +28,10 @@ static bool own_wanted(void)
 	return bl_net_env_number("BARLANE_NET_SERVICE", 0, 1, 1);
 }
 
-/* A NIC that looks at the word itself counts no completions. */
+/* A NIC that looks at the word itself counts no completions, and does not look at slots. */
 static bool needs_thread(const struct bl_gpu_qp *qp)
 {
-	return !qp->watched || qp->fold_cqe;
+	return !qp->watched || qp->fold_cqe || qp->slots;
 }
 
 /* The lock is held. */

@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ports. All that open one of a name share a NIC, so that its address is one, and its thread. A child that was
- * forked finds the parent's NICs in the table and makes new ones.
+ * The ports: two in shared memory, and one for each network interface. All that open one of a name share a NIC, so that
+ * its address is one, and its thread. A child that was forked finds the parent's NICs in the table and makes new ones.
  */
 #define log_fmt(fmt) "net/soft: " fmt
 #include "soft.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "object.h"
+#include "place.h"
 #include "softnic/transport.h"
 #include "net/log.h"
 
-static const char *const names[] = { "soft0", "soft1" };
-#define NR_PORTS (sizeof(names) / sizeof(names[0]))
+#define MAX_PORTS 64
+#define WIRE	  "soft_"
+
+/* @name stays, since programs keep it; @nic is NULL while nobody has it open. */
+struct port {
+	char name[sizeof(WIRE) + IF_NAMESIZE];
+	struct bl_nic *nic;
+};
 
 /* The lock is held for a few stores only, never across a call: a NIC has handlers of fork of its own. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct bl_nic *ports[NR_PORTS];
+static struct port ports[MAX_PORTS] = { { "soft0", NULL }, { "soft1", NULL } };
+static size_t nr_ports = 2;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void after_fork_child(void)
@@ -33,25 +43,67 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, after_fork_child);
 }
 
-size_t bl_soft_devices(const char **list, size_t nr)
+/* A place of that name; NULL: all are taken. The lock is held. */
+static struct port *port_of(const char *name)
 {
-	for (size_t i = 0; i < NR_PORTS && i < nr; i++)
-		list[i] = names[i];
-	return NR_PORTS;
+	struct port *port;
+
+	for (size_t i = 0; i < nr_ports; i++) {
+		if (!strcmp(ports[i].name, name))
+			return &ports[i];
+	}
+	if (nr_ports == MAX_PORTS)
+		return NULL;
+	port = &ports[nr_ports++];
+	snprintf(port->name, sizeof(port->name), "%s", name);
+	return port;
 }
 
-static int port_index(const char *device)
+size_t bl_soft_devices(const char **list, size_t nr)
 {
-	for (size_t i = 0; i < NR_PORTS; i++) {
-		if (!strcmp(names[i], device))
-			return (int)i;
+	char interfaces[MAX_PORTS][IF_NAMESIZE], name[sizeof(ports->name)];
+	size_t nr_interfaces = bl_snic_roce_interfaces(interfaces, MAX_PORTS), found = 2;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < 2 && i < nr; i++)
+		list[i] = ports[i].name;
+	for (size_t i = 0; i < nr_interfaces; i++) {
+		const struct port *port;
+
+		snprintf(name, sizeof(name), WIRE "%.*s", IF_NAMESIZE - 1, interfaces[i]);
+		port = port_of(name);
+		if (port && found < nr)
+			list[found] = port->name;
+		found += port != NULL;
 	}
-	return -1;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+bool bl_soft_is_wire(const char *name)
+{
+	return !strncmp(name, WIRE, strlen(WIRE));
+}
+
+static struct port *find_port(const char *device)
+{
+	struct port *port = NULL;
+
+	if (strlen(device) >= sizeof(port->name) || (!bl_soft_is_wire(device) && strcmp(device, "soft0") && strcmp(device, "soft1")))
+		return NULL;
+	pthread_mutex_lock(&lock);
+	port = port_of(device);
+	pthread_mutex_unlock(&lock);
+	return port;
 }
 
 static int make(const char *name, struct bl_nic **nic_p)
 {
-	struct bl_snic_attr attr = { .name = name };
+	struct bl_snic_attr attr = {
+		.name = name,
+		.transport = bl_soft_is_wire(name) ? &bl_snic_roce : NULL,
+		.mover = bl_soft_is_wire(name) ? NULL : bl_place_mover(),
+	};
 	struct bl_snic_fault fault;
 	struct bl_nic *nic;
 	int ret;
@@ -62,6 +114,7 @@ static int make(const char *name, struct bl_nic **nic_p)
 	nic = calloc(1, sizeof(*nic));
 	if (!nic)
 		return fail(ENOMEM, "device %s: out of memory", name);
+	bl_soft_events(nic, &attr);
 	ret = bl_snic_open(&attr, &nic->snic);
 	if (ret) {
 		free(nic);
@@ -85,25 +138,26 @@ static struct bl_nic *join(struct bl_nic *nic)
 int bl_soft_open(const char *device, struct bl_nic **nic_p)
 {
 	struct bl_nic *nic, *fresh = NULL;
-	int index = port_index(device), ret;
+	struct port *port = find_port(device);
+	int ret;
 
-	if (index < 0)
+	if (!port)
 		return fail(ENODEV, "device %s: no such software NIC", device);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&lock);
-	nic = join(ports[index]);
+	nic = join(port->nic);
 	pthread_mutex_unlock(&lock);
 	if (nic) {
 		*nic_p = nic;
 		return 0;
 	}
-	ret = make(names[index], &fresh);
+	ret = make(port->name, &fresh);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&lock);
-	nic = join(ports[index]);
+	nic = join(port->nic);
 	if (!nic)
-		ports[index] = fresh;
+		port->nic = fresh;
 	pthread_mutex_unlock(&lock);
 	/* somebody else was faster */
 	if (nic) {
@@ -120,9 +174,9 @@ static bool leave(struct bl_nic *nic)
 
 	pthread_mutex_lock(&lock);
 	last = !--nic->users;
-	for (size_t i = 0; last && i < NR_PORTS; i++) {
-		if (ports[i] == nic)
-			ports[i] = NULL;
+	for (size_t i = 0; last && i < nr_ports; i++) {
+		if (ports[i].nic == nic)
+			ports[i].nic = NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	return last;

@@ -6,22 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events.h"
 #include "net/log.h"
+#include "softnic/snic_srq.h"
 
-#define snic_cq(cq) ((struct bl_snic_cq *)(cq))
+#define snic_cq(cq)   ((struct bl_snic_cq *)(cq))
+#define snic_srq(srq) ((struct bl_snic_srq *)(srq))
 
 #define ACCESS_BITS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
-
-/**
- * struct bl_nic_qp - a queue pair
- * @access: as the NIC has it; it takes it at certain moves only
- * @mod:    the last move, from which those are built that a program makes in one and the NIC in several
- */
-struct bl_nic_qp {
-	struct bl_snic_qp *qp;
-	unsigned int access;
-	struct bl_snic_qp_mod mod;
-};
 
 static const uint32_t *record(const struct bl_nic_umem *umem, uint64_t off)
 {
@@ -54,8 +46,35 @@ int bl_soft_cq_destroy(struct bl_nic *nic, struct bl_nic_cq *cq)
 	return bl_snic_cq_destroy(snic_cq(cq));
 }
 
-int bl_soft_qp_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_qp_attr *attr,
-		      struct bl_nic_qp **qp_p, uint32_t *num_p)
+int bl_soft_srq_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_srq_attr *attr,
+		       struct bl_nic_srq **srq_p, uint32_t *num_p)
+{
+	struct bl_snic_srq_attr snic_attr = {
+		.type = attr->type == DOCA_VERBS_SRQ_TYPE_LINKED_LIST ? BL_SNIC_SRQ_LINKED : BL_SNIC_SRQ_CYCLIC,
+		.ring_off = attr->ring_off,
+		.nr = attr->nr,
+		.sges = attr->sges,
+		.dbrec = record(attr->dbr, attr->dbr_off),
+	};
+	struct bl_snic_srq *srq;
+	int ret;
+
+	bl_soft_mem(&attr->ring->reach, &snic_attr.ring);
+	ret = bl_snic_srq_create((struct bl_snic_pd *)pd, &snic_attr, &srq);
+	if (ret)
+		return ret;
+	*srq_p = (struct bl_nic_srq *)srq;
+	*num_p = bl_snic_srq_num(srq);
+	return 0;
+}
+
+int bl_soft_srq_destroy(struct bl_nic *nic, struct bl_nic_srq *srq)
+{
+	return bl_snic_srq_destroy(snic_srq(srq));
+}
+
+int bl_soft_qp_make(struct bl_nic *nic, struct bl_snic_pd *pd, void *domain, const struct bl_nic_qp_attr *attr,
+		    struct bl_nic_qp **qp_p, uint32_t *num_p)
 {
 	struct bl_snic_qp_attr snic_attr = {
 		.type = attr->type == DOCA_VERBS_QP_TYPE_UC ? BL_SNIC_UC : BL_SNIC_RC,
@@ -67,9 +86,11 @@ int bl_soft_qp_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_
 		.dbrec = record(attr->dbr, attr->dbr_off),
 		.send_cq = snic_cq(attr->send_cq),
 		.recv_cq = snic_cq(attr->recv_cq),
+		.srq = snic_srq(attr->srq),
 		.sq_sig_all = attr->sq_sig_all,
 		.no_dbrec = attr->no_dbrec,
 		.uar = (struct bl_snic_uar *)attr->uar,
+		.domain = domain,
 	};
 	struct bl_nic_qp *qp = calloc(1, sizeof(*qp));
 	int ret;
@@ -78,7 +99,7 @@ int bl_soft_qp_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_
 		return fail(ENOMEM, "%s: queue pair: out of memory", nic->name);
 	bl_soft_mem(&attr->ring->reach, &snic_attr.sq);
 	bl_soft_mem(&attr->ring->reach, &snic_attr.rq);
-	ret = bl_snic_qp_create((struct bl_snic_pd *)pd, &snic_attr, &qp->qp);
+	ret = bl_snic_qp_create(pd, &snic_attr, &qp->qp);
 	if (ret) {
 		free(qp);
 		return ret;
@@ -86,6 +107,12 @@ int bl_soft_qp_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_
 	*num_p = bl_snic_qp_num(qp->qp);
 	*qp_p = qp;
 	return 0;
+}
+
+int bl_soft_qp_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_qp_attr *attr,
+		      struct bl_nic_qp **qp_p, uint32_t *num_p)
+{
+	return bl_soft_qp_make(nic, (struct bl_snic_pd *)pd, NULL, attr, qp_p, num_p);
 }
 
 int bl_soft_qp_destroy(struct bl_nic *nic, struct bl_nic_qp *qp)
@@ -151,7 +178,7 @@ static int check_way(struct bl_nic *nic, const struct bl_nic_qp *qp, const struc
 {
 	if (!(mod->mask & DOCA_VERBS_QP_ATTR_AH_ATTR))
 		return 0;
-	if (mod->addr_type == DOCA_VERBS_ADDR_TYPE_IB_NO_GRH)
+	if (mod->addr_type == DOCA_VERBS_ADDR_TYPE_IB_NO_GRH && !nic->has_lids)
 		return fail(EOPNOTSUPP, "%s: an address of type IB_NO_GRH: a software NIC has GIDs and no LIDs", nic->name);
 	if (mod->from == DOCA_VERBS_QP_STATE_RTS && memcmp(mod->gid, qp->mod.dest_gid, BL_NIC_GID_LEN))
 		return fail(EOPNOTSUPP, "%s: the peer of a queue pair in RTS cannot be changed", nic->name);
@@ -161,6 +188,15 @@ static int check_way(struct bl_nic *nic, const struct bl_nic_qp *qp, const struc
 static void fill(struct bl_snic_qp_mod *to, const struct bl_nic_qp_mod *mod)
 {
 	memcpy(to->dest_gid, mod->gid, BL_NIC_GID_LEN);
+	to->sgid_index = mod->sgid_index;
+	to->hop_limit = mod->hop_limit;
+	to->traffic_class = mod->traffic_class;
+	to->port = mod->port;
+	to->sl = mod->sl;
+	to->static_rate = mod->static_rate;
+	to->dlid = (uint16_t)mod->dlid;
+	to->pkey_index = mod->pkey_index;
+	to->no_grh = mod->addr_type == DOCA_VERBS_ADDR_TYPE_IB_NO_GRH;
 	to->dest_qpn = mod->dest_qpn;
 	to->mtu = mod->mtu;
 	to->rq_psn = mod->rq_psn;
@@ -211,12 +247,35 @@ int bl_soft_qp_query(struct bl_nic *nic, struct bl_nic_qp *qp, struct bl_nic_qp_
 		.send_cqes = snic_info.send_cqes,
 		.recv_cqes = snic_info.recv_cqes,
 	};
-	_Static_assert(sizeof(info->text) == sizeof(snic_info.error.text), "the text fits");
-	memcpy(info->text, snic_info.error.text, sizeof(info->text));
+	_Static_assert(sizeof(info->text) == sizeof(snic_info.error.text) && sizeof(info->text) == sizeof(snic_info.waits),
+		       "the text fits");
+	memcpy(info->text, info->state == DOCA_VERBS_QP_STATE_ERR ? snic_info.error.text : snic_info.waits,
+	       sizeof(info->text));
 	return 0;
 }
 
 int bl_soft_qp_watch(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *word)
 {
 	return bl_snic_qp_watch(qp->qp, word);
+}
+
+static void on_event(void *arg, const struct bl_snic_event *event)
+{
+	static const enum doca_verbs_event_type types[] = {
+		[BL_SNIC_QP_FATAL] = DOCA_VERBS_EVENT_QP_FATAL,
+		[BL_SNIC_QP_REQ_ERR] = DOCA_VERBS_EVENT_QP_REQ_ERR,
+		[BL_SNIC_QP_ACCESS_ERR] = DOCA_VERBS_EVENT_QP_ACCESS_ERR,
+		[BL_SNIC_CQ_ERR] = DOCA_VERBS_EVENT_CQ_ERR,
+		[BL_SNIC_DEVICE_FATAL] = DOCA_VERBS_EVENT_DEVICE_FATAL,
+		[BL_SNIC_PORT_ACTIVE] = DOCA_VERBS_EVENT_PORT_ACTIVE,
+		[BL_SNIC_PORT_ERR] = DOCA_VERBS_EVENT_PORT_ERR,
+	};
+
+	bl_events_tell(arg, types[event->type], event->num);
+}
+
+void bl_soft_events(struct bl_nic *nic, struct bl_snic_attr *attr)
+{
+	attr->event = on_event;
+	attr->event_arg = nic;
 }

@@ -24,7 +24,7 @@ extern "C" {
  * @ibpd:	       protection domain; its context is the NIC
  * @sq_nwqe:	       blocks of its send queue, 1 to 32768; rounded up to a power of two, here too
  * @reserved0:	       not looked at
- * @nic_handler:       AUTO, CPU_PROXY, GPU_SM_DB or GPU_SM_BF
+ * @nic_handler:       AUTO, CPU_PROXY, CPU_PROXY_FREE_FLOW, GPU_SM_DB or GPU_SM_BF
  * @mreg_type:	       how the NIC is told of GPU memory
  * @send_dbr_mode_ext: who writes the send doorbell record
  * @cq_collapsed:      all completions go to one entry; every request must be signalled

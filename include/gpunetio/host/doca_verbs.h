@@ -106,7 +106,13 @@ enum doca_verbs_uar_allocation_type {
 /** enum doca_verbs_cq_overrun - whether completions may overwrite those that were not consumed */
 enum doca_verbs_cq_overrun { DOCA_VERBS_CQ_DISABLE_OVERRUN = 0, DOCA_VERBS_CQ_ENABLE_OVERRUN = 1 };
 
-/** enum doca_verbs_srq_type - shape of a shared receive queue */
+/**
+ * enum doca_verbs_srq_type - shape of a shared receive queue
+ *
+ * WQEs of a linked list begin with a segment of 16 bytes that has the number of the next WQE at offset 2 (16 bits, big
+ * endian). The first is number 0; the last one that is posted names one that is not. Those of a contiguous queue follow
+ * each other in the order of the ring. Data segments follow; one of key 0x100 ends a list that is shorter than a WQE.
+ */
 enum doca_verbs_srq_type { DOCA_VERBS_SRQ_TYPE_LINKED_LIST = 0, DOCA_VERBS_SRQ_TYPE_CONTIGUOUS = 1 };
 
 /** enum doca_verbs_qp_atomic_type - atomic operations that the peer may do */
@@ -440,7 +446,7 @@ void *doca_verbs_qp_init_attr_get_qp_context(const struct doca_verbs_qp_init_att
 /**
  * doca_verbs_qp_init_attr_set_srq() - Shared receive queue
  * @qp_init_attr: attributes
- * @srq: queue, in place of one of its own; NULL: none
+ * @srq: queue, in place of one of its own, so that rq_wr does not count; a receive completion queue is needed. NULL: none
  *
  * Return: DOCA_SUCCESS or DOCA_ERROR_INVALID_VALUE.
  */
@@ -1289,7 +1295,8 @@ doca_error_t doca_verbs_srq_init_attr_destroy(struct doca_verbs_srq_init_attr *s
 /**
  * doca_verbs_srq_init_attr_set_srq_wr() - Depth
  * @srq_init_attr: attributes
- * @srq_wr: WQEs
+ * @srq_wr: WQEs that may be posted at a time, 1 to the device's max_srq_wr; the queue has a power of two, and a linked
+ *	     list at least one more
  *
  * Return: DOCA_SUCCESS or DOCA_ERROR_INVALID_VALUE.
  */
@@ -1362,6 +1369,9 @@ struct ibv_pd *doca_verbs_srq_init_attr_get_pd(const struct doca_verbs_srq_init_
  * @external_umem: memory; NULL: the library makes its own
  * @external_umem_offset: bytes; multiple of 64
  *
+ * The doorbell record lies at the next multiple of 64 bytes behind the WQEs, in the same memory. The caller links the WQEs
+ * of a linked list; in memory of the library each names the one behind it, and the last one the first.
+ *
  * Return: DOCA_SUCCESS or DOCA_ERROR_INVALID_VALUE.
  */
 doca_error_t doca_verbs_srq_init_attr_set_external_umem(struct doca_verbs_srq_init_attr *srq_init_attr,
@@ -1386,7 +1396,13 @@ doca_error_t doca_verbs_srq_init_attr_get_external_umem(const struct doca_verbs_
  * @srq_init_attr: what it shall be
  * @srq: receives it
  *
- * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE, DOCA_ERROR_NOT_SUPPORTED (the software NIC has none),
+ * To post is to write the data segments of a WQE, and then the number of WQEs posted, modulo 2^16, to the doorbell record
+ * (32 bits, big endian). A completion goes to the receive completion queue of the queue pair that took the WQE. It has the
+ * number of this queue at offset 32, and as wqe_counter that of the WQE: in a linked list its place, in a contiguous one how
+ * many were posted before, modulo 2^16. Then a WQE of a linked list may be posted again, one of a contiguous queue when it
+ * is its turn. Keys of data segments are those of this queue's protection domain.
+ *
+ * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE, DOCA_ERROR_NOT_SUPPORTED (the provider has none: all but software NICs),
  * DOCA_ERROR_NO_MEMORY, DOCA_ERROR_DRIVER.
  */
 doca_error_t doca_verbs_srq_create(struct ibv_context *context, struct doca_verbs_srq_init_attr *srq_init_attr,
@@ -1395,6 +1411,8 @@ doca_error_t doca_verbs_srq_create(struct ibv_context *context, struct doca_verb
 /**
  * doca_verbs_srq_destroy() - Destroy a shared receive queue
  * @srq: queue
+ *
+ * What is posted and not taken is forgotten, without completions.
  *
  * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE, DOCA_ERROR_IN_USE (a queue pair uses it).
  */

@@ -86,6 +86,62 @@ doca_error_t doca_verbs_dev_open(struct ibv_pd *pd, struct doca_dev **dev);
  */
 doca_error_t doca_verbs_dev_close(struct doca_dev *dev);
 
+/** enum doca_verbs_event_type - What a device tells by itself; the numbers are those of libibverbs */
+enum doca_verbs_event_type {
+	DOCA_VERBS_EVENT_CQ_ERR = 0,	    /* a completion found no room in @element.cq, and is lost */
+	DOCA_VERBS_EVENT_QP_FATAL = 1,	    /* @element.qp has moved to ERR, which nobody asked for */
+	DOCA_VERBS_EVENT_QP_REQ_ERR = 2,    /* the same, for a request of the peer that is none */
+	DOCA_VERBS_EVENT_QP_ACCESS_ERR = 3, /* the same, for one that asked for memory or a right that it does not have */
+	DOCA_VERBS_EVENT_DEVICE_FATAL = 8,  /* the device has failed, or is gone */
+	DOCA_VERBS_EVENT_PORT_ACTIVE = 9,   /* @element.port_num can be used */
+	DOCA_VERBS_EVENT_PORT_ERR = 10	    /* @element.port_num cannot */
+};
+
+/**
+ * struct doca_verbs_async_event - something that a device tells by itself
+ * @element:	what it is about: as @event_type says; @port_num is 0 where that is the device
+ * @event_type: what happened
+ * @context:	of the device
+ */
+struct doca_verbs_async_event {
+	union {
+		struct doca_verbs_cq *cq;
+		struct doca_verbs_qp *qp;
+		int port_num;
+	} element;
+	enum doca_verbs_event_type event_type;
+	struct doca_verbs_context *context;
+};
+
+/**
+ * doca_verbs_get_async_event() - Take the oldest event of a context
+ * @verbs_context: context
+ * @event:	   receives the event, to be given to doca_verbs_ack_async_event()
+ *
+ * Waits for one, unless the context's async_fd was made non-blocking with fcntl(). That descriptor is readable while there
+ * is an event: it can be polled, and must not be read. bl_net_get_async_event() waits for a time, and
+ * bl_net_stop_async_events() ends all waits. Several threads may wait: each event goes to one of them. Events of an object
+ * that is destroyed before they are taken are dropped.
+ *
+ * A queue pair that moves to ERR by itself tells so once, also where a completion tells it. Of several contexts of one
+ * port each has the events of its own objects, and all have those of port and device.
+ *
+ * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE, DOCA_ERROR_NOT_SUPPORTED, DOCA_ERROR_NOT_PERMITTED, DOCA_ERROR_AGAIN
+ * (there is none, or a signal came), DOCA_ERROR_SHUTDOWN.
+ */
+doca_error_t doca_verbs_get_async_event(struct doca_verbs_context *verbs_context, struct doca_verbs_async_event *event);
+
+/**
+ * doca_verbs_ack_async_event() - Be done with an event
+ * @event: of doca_verbs_get_async_event()
+ *
+ * Until then its queue pair or completion queue, or the context of one that is about neither, cannot be destroyed:
+ * DOCA_ERROR_IN_USE. In libibverbs such a destruction waits.
+ *
+ * Return: DOCA_SUCCESS, DOCA_ERROR_INVALID_VALUE (it was not taken, or is acknowledged already).
+ */
+doca_error_t doca_verbs_ack_async_event(struct doca_verbs_async_event *event);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -104,6 +104,9 @@ static int create(struct bl_context *context, const struct doca_verbs_cq_attr *a
 	if (ret)
 		goto put_parts;
 	bl_object_add(&cq->object, BL_CQ, cq, &context->object);
+	cq->source = (struct bl_event_source){ .nic = context->nic, .kind = BL_CQ, .num = cq->num, .key = cq,
+					       .queue = &context->events };
+	bl_events_add(&cq->source);
 	*cq_p = cq;
 	return 0;
 put_parts:
@@ -144,6 +147,7 @@ doca_error_t doca_verbs_cq_destroy(struct doca_verbs_cq *key)
 		bl_object_untake(object);
 		return bl_doca_error(ret);
 	}
+	bl_events_remove(&cq->source);
 	put_parts(cq);
 	bl_object_free_parent(object);
 	free(cq);

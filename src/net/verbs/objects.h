@@ -56,12 +56,30 @@ struct doca_verbs_cq {
 	struct doca_verbs_uar *uar;
 	uint32_t num;
 	uint32_t entries;
+	struct bl_event_source source;
+};
+
+/**
+ * struct doca_verbs_srq - a shared receive queue; its parent is the protection domain
+ * @entries, @wqe_len: WQEs, and bytes of one
+ * @linked: each begins with a segment for the next one
+ */
+struct doca_verbs_srq {
+	struct bl_object object;
+	struct bl_context *context;
+	struct bl_nic_srq *nic_srq;
+	struct bl_queue_mem mem;
+	uint32_t num;
+	uint32_t entries;
+	uint32_t wqe_len;
+	bool linked;
 };
 
 /* Look a pointer of the program up; 0, -EINVAL, -EACCES with the reason. To be given back with bl_object_put(). */
 int bl_umem_get(struct doca_verbs_umem *umem, const struct bl_context *context, struct doca_verbs_umem **umem_p);
 int bl_uar_get(struct doca_verbs_uar *uar, const struct bl_context *context, struct doca_verbs_uar **uar_p);
 int bl_cq_get(struct doca_verbs_cq *cq, const struct bl_context *context, struct doca_verbs_cq **cq_p);
+int bl_srq_get(struct doca_verbs_srq *srq, const struct bl_context *context, struct doca_verbs_srq **srq_p);
 
 /**
  * struct bl_queue_mem_attr - what memory a queue wants

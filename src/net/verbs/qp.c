@@ -26,7 +26,7 @@ static int check(const struct bl_context *context, const struct doca_verbs_qp_in
 	if (init->qp_type == DOCA_VERBS_QP_TYPE_RC ? !caps->rc : !caps->uc)
 		return fail(EOPNOTSUPP, "device %s has no queue pairs of type %s", name,
 			    init->qp_type == DOCA_VERBS_QP_TYPE_RC ? "RC" : "UC");
-	if (!init->sq_wr && !init->rq_wr)
+	if (!init->sq_wr && !init->rq_wr && !init->srq)
 		return fail(EINVAL, "neither sends nor receives: sq_wr and rq_wr are 0");
 	if (init->send_max_sges > caps->max_sge || init->receive_max_sges > caps->max_sge)
 		return fail(EINVAL, "%u and %u segments: device %s has at most %u", init->send_max_sges,
@@ -46,7 +46,7 @@ static int get_cqs(const struct doca_verbs_qp_init_attr *init, struct doca_verbs
 
 	if (init->sq_wr && !init->send_cq)
 		return fail(EINVAL, "no completion queue for the sends");
-	if (init->rq_wr && !init->receive_cq)
+	if ((init->rq_wr || init->srq) && !init->receive_cq)
 		return fail(EINVAL, "no completion queue for the receives");
 	if (init->send_cq) {
 		ret = bl_cq_get(init->send_cq, qp->context, &qp->send_cq);
@@ -67,6 +67,12 @@ static void put_cqs(struct doca_verbs_qp *qp)
 		bl_object_put(&qp->recv_cq->object);
 	if (qp->send_cq)
 		bl_object_put(&qp->send_cq->object);
+}
+
+static void put_srq(struct doca_verbs_qp *qp)
+{
+	if (qp->srq)
+		bl_object_put(&qp->srq->object);
 }
 
 static int get_uar(const struct doca_verbs_qp_init_attr *init, struct doca_verbs_qp *qp)
@@ -109,14 +115,12 @@ static int get_parts(const struct doca_verbs_qp_init_attr *init, struct doca_ver
 {
 	int ret;
 
-	if (init->srq) {
-		struct bl_object *object;
-
-		return bl_object_get(BL_SRQ, init->srq, &object);
-	}
-	ret = get_cqs(init, qp);
+	ret = init->srq ? bl_srq_get(init->srq, qp->context, &qp->srq) : 0;
 	if (ret)
 		return ret;
+	ret = get_cqs(init, qp);
+	if (ret)
+		goto put_srq;
 	ret = get_uar(init, qp);
 	if (ret)
 		goto put_cqs;
@@ -128,6 +132,8 @@ put_uar:
 	put_uar(qp);
 put_cqs:
 	put_cqs(qp);
+put_srq:
+	put_srq(qp);
 	return ret;
 }
 
@@ -136,6 +142,7 @@ static void put_parts(struct doca_verbs_qp *qp)
 	bl_queue_mem_put(qp->context, &qp->mem);
 	put_uar(qp);
 	put_cqs(qp);
+	put_srq(qp);
 }
 
 static int create_nic_qp(const struct doca_verbs_qp_init_attr *init, struct doca_verbs_qp *qp)
@@ -152,6 +159,7 @@ static int create_nic_qp(const struct doca_verbs_qp_init_attr *init, struct doca
 		.dbr_off = qp->mem.dbr_off,
 		.send_cq = qp->send_cq ? qp->send_cq->nic_cq : NULL,
 		.recv_cq = qp->recv_cq ? qp->recv_cq->nic_cq : NULL,
+		.srq = qp->srq ? qp->srq->nic_srq : NULL,
 		.uar = qp->uar ? qp->uar->nic_uar : qp->own_uar,
 		.user_index = init->user_index,
 		.sq_sig_all = init->sq_sig_all,
@@ -179,7 +187,8 @@ static int create_in(struct bl_pd *pd, const struct doca_verbs_qp_init_attr *ini
 		.sq_wr = init->sq_wr,
 		.send_sges = init->send_max_sges,
 		.inline_len = init->max_inline_data,
-		.rq_wr = init->rq_wr,
+		/* one that receives from a shared queue has none of its own, as in libibverbs */
+		.rq_wr = init->srq ? 0 : init->rq_wr,
 		.recv_sges = init->receive_max_sges,
 	};
 	struct doca_verbs_qp *qp = calloc(1, sizeof(*qp));
@@ -202,6 +211,9 @@ static int create_in(struct bl_pd *pd, const struct doca_verbs_qp_init_attr *ini
 	pthread_mutex_init(&qp->lock, NULL);
 	bl_qp_mod_init(&qp->mod);
 	bl_object_add(&qp->object, BL_QP, qp, &pd->object);
+	qp->source = (struct bl_event_source){ .nic = qp->context->nic, .kind = BL_QP, .num = qp->num, .key = qp,
+					       .queue = &qp->context->events };
+	bl_events_add(&qp->source);
 	*qp_p = qp;
 	return 0;
 put_parts:
@@ -261,6 +273,7 @@ doca_error_t doca_verbs_qp_destroy(struct doca_verbs_qp *key)
 		bl_object_untake(object);
 		return bl_doca_error(ret);
 	}
+	bl_events_remove(&qp->source);
 	put_parts(qp);
 	bl_object_free_parent(object);
 	pthread_mutex_destroy(&qp->lock);

@@ -25,12 +25,14 @@ struct doca_verbs_qp {
 	struct bl_queue_mem mem;
 	struct doca_verbs_cq *send_cq;
 	struct doca_verbs_cq *recv_cq;
+	struct doca_verbs_srq *srq;
 	struct doca_verbs_uar *uar;
 	struct bl_nic_uar *own_uar;
 	struct bl_nic_uar_info uar_info;
 	uint32_t num;
 	pthread_mutex_t lock;
 	struct bl_nic_qp_mod mod;
+	struct bl_event_source source;
 };
 
 /* Look a pointer of the program up; 0, -EINVAL, -EACCES with the reason. To be given back with bl_qp_put(). */

@@ -83,3 +83,13 @@ int bl_qp_size(const struct bl_qp_want *want, uint32_t max_wr, struct bl_qp_size
 	ret = size_rq(want, max_wr, size);
 	return ret ? ret : size_sq(want, max_wr, size);
 }
+
+void bl_srq_size(uint32_t wr, uint32_t sges, bool linked, struct bl_srq_size *size)
+{
+	uint64_t nr = power_of_two((uint64_t)wr + linked);
+	uint64_t segs = power_of_two((uint64_t)(sges ? sges : 1) + linked);
+
+	size->nr = nr < 2 ? 2 : (uint32_t)nr;
+	size->sges = (uint32_t)segs - linked;
+	size->wqe_len = (uint32_t)segs * BL_WQE_SEG;
+}

@@ -3,6 +3,7 @@
 #ifndef BL_NET_VERBS_QP_SIZE_H
 #define BL_NET_VERBS_QP_SIZE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define BL_WQE_BLOCK 64 /* a send WQE is a number of these */
@@ -46,5 +47,20 @@ uint64_t bl_send_wqe_len(uint32_t sges, uint32_t inline_len);
  * Return: 0, or -EINVAL when it is more, with the reason.
  */
 int bl_qp_size(const struct bl_qp_want *want, uint32_t max_wr, struct bl_qp_size *size);
+
+/**
+ * struct bl_srq_size - a shared receive queue
+ * @nr:	     WQEs, a power of two; of a linked list one more than may be posted
+ * @sges:    data segments of one
+ * @wqe_len: bytes of one, a power of two; of a linked list with a segment for the next one
+ */
+struct bl_srq_size {
+	uint32_t nr;
+	uint32_t sges;
+	uint32_t wqe_len;
+};
+
+/* Sizes of a queue of @wr WQEs of at least @sges segments, both within what the device has. */
+void bl_srq_size(uint32_t wr, uint32_t sges, bool linked, struct bl_srq_size *size);
 
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* Memory that a software NIC is to reach: of the host, of a GPU, of a dma-buf; what is refused, and what is left. */
+#include <endian.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "net/reach.h"
+#include "net/verbs/qp.h"
 #include "pair.h"
 #include "tests/emu/child.h"
+#include "util/guard.h"
 
 #define LEN 8192UL
 #define MIB (1UL << 20)
@@ -211,11 +214,135 @@ static void a_mapped_dmabuf_holds_the_gpu_s_bytes(void)
 	child_run(write_through_dmabuf, NULL, new_driver);
 }
 
+/* Its pins are taken back when their memory is freed, and accesses to the mappings are SIGBUS then. */
+static const char *const revoking[] = { "BARLANE_EMU_NODES", "gdrdrv", "BARLANE_EMU_GDRDRV_PERSISTENT", "0", NULL };
+
+static void need_guard(void)
+{
+	if (!BL_GUARD_WORKS)
+		skip("accesses are not guarded in this build: no code for this CPU, or ThreadSanitizer");
+}
+
+static void touch_what_is_gone(const void *arg)
+{
+	const size_t first = *(const size_t *)arg;
+	static unsigned char bytes[MIB];
+	struct bl_reach reach;
+	CUdeviceptr va;
+
+	world_enter();
+	bl_guard_init();
+	va = world_alloc(2 * MIB);
+	check_eq(open_at((void *)(uintptr_t)va, MIB, IBV_ACCESS_LOCAL_WRITE, &reach), 0);
+	check_reach(&reach);
+	world_free(va);
+	if (first == 1)
+		bl_reach_flush(&reach);
+	else if (first == 2)
+		check_eq(bl_reach_peek(&reach, 64, bytes, 8), -EFAULT);
+	else if (first == 3)
+		check_eq(bl_reach_put(&reach, 64, bytes, 8), -EFAULT);
+	else if (first == 4)
+		check_eq(bl_reach_write(&reach, 100, bytes, 100), -EFAULT);
+	else if (first == 5)
+		check_eq(bl_reach_write(&reach, 0, bytes, MIB), -EFAULT);
+	else if (first == 6)
+		check_eq(bl_reach_read(&reach, 100, bytes, 100), -EFAULT);
+	else
+		check_eq(bl_reach_read(&reach, 0, bytes, MIB), -EFAULT);
+	check(reach.gone);
+	/* from then on it is not touched */
+	check_eq(bl_reach_read(&reach, 100, bytes, 8), -EFAULT);
+	check_eq(bl_reach_write(&reach, 100, bytes, 8), -EFAULT);
+	check_eq(bl_reach_peek(&reach, 64, bytes, 8), -EFAULT);
+	check_eq(bl_reach_put(&reach, 64, bytes, 8), -EFAULT);
+	bl_reach_flush(&reach);
+	bl_reach_close(&reach);
+}
+
+static void gpu_memory_that_goes_away_is_an_error(void)
+{
+	need_guard();
+	for (size_t first = 1; first <= 7; first++)
+		child_run(touch_what_is_gone, &first, revoking);
+}
+
+/* Waits until the queue pair has failed, and for @text. */
+static void check_fails(struct side *side, const char *text)
+{
+	struct bl_nic_qp_info info = { .state = DOCA_VERBS_QP_STATE_RTS };
+
+	for (int i = 0; i < 1000 && info.state != DOCA_VERBS_QP_STATE_ERR; i++) {
+		check_eq(bl_qp_info(side->qp, &info), 0);
+		usleep(10000);
+	}
+	check_eq(info.state, DOCA_VERBS_QP_STATE_ERR);
+	check_has(info.text, text);
+}
+
+/* The data of the peer: the request fails. */
+static void lose_data(const void *arg)
+{
+	const struct pair_options options = { .type = DOCA_VERBS_QP_TYPE_RC, .gpu = true, .gpu_data = true };
+	struct side sides[2];
+	unsigned int syndrome = 0;
+
+	pair_make(sides, &options);
+	side_fill(&sides[0], 0, 4096, 3);
+	side_post(&sides[0], 0x08, 0, 4096, side_addr(&sides[1], 0), sides[1].mr->rkey);
+	check_eq(side_wait(&sides[0], &syndrome), 0);
+	world_free((uintptr_t)sides[1].data);
+	side_post(&sides[0], 0x08, 0, 4096, side_addr(&sides[1], 0), sides[1].mr->rkey);
+	check_eq(side_wait(&sides[0], &syndrome), 13);
+	check_eq(syndrome, 0x13);
+	check_fails(&sides[1], "the memory cannot be written any more");
+}
+
+/* A message comes for which no list can be read, and its completion cannot be written. */
+static void lose_receives(const void *arg)
+{
+	const struct pair_options options = { .type = DOCA_VERBS_QP_TYPE_RC, .gpu = true };
+	struct side sides[2];
+
+	pair_make(sides, &options);
+	side_post_recv(&sides[1], 0, 64);
+	side_post(&sides[0], 0x0a, 0, 64, 0, 0);
+	check_eq(side_wait(&sides[0], NULL), 0);
+	side_post_recv(&sides[1], 0, 64);
+	world_free(sides[1].mem);
+	side_post(&sides[0], 0x0a, 0, 64, 0, 0);
+	check_fails(&sides[1], "the receive ring cannot be read");
+}
+
+static void lose_sends(const void *arg)
+{
+	const struct pair_options options = { .type = DOCA_VERBS_QP_TYPE_RC, .gpu = true };
+	struct side sides[2];
+
+	pair_make(sides, &options);
+	side_post(&sides[0], 0x08, 0, 64, side_addr(&sides[1], 0), sides[1].mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), 0);
+	world_free(sides[0].mem);
+	/* a doorbell for what cannot be there */
+	__atomic_store_n(&sides[0].dbr[1], htobe32(sides[0].pi + 1), __ATOMIC_RELEASE);
+	check_fails(&sides[0], "send ring at ");
+}
+
+static void queues_in_gpu_memory_that_goes_away_fail(void)
+{
+	need_guard();
+	child_run(lose_data, NULL, revoking);
+	child_run(lose_receives, NULL, revoking);
+	child_run(lose_sends, NULL, revoking);
+}
+
 static const struct tap_test tests[] = {
 	/* these have worlds of their own, and the parent none yet */
 	{ "a_dmabuf_is_mapped_where_its_address_is_not_known", a_dmabuf_is_mapped_where_its_address_is_not_known },
 	{ "a_dmabuf_that_cannot_be_mapped_is_refused", a_dmabuf_that_cannot_be_mapped_is_refused },
 	{ "a_mapped_dmabuf_holds_the_gpu_s_bytes", a_mapped_dmabuf_holds_the_gpu_s_bytes },
+	{ "gpu_memory_that_goes_away_is_an_error", gpu_memory_that_goes_away_is_an_error },
+	{ "queues_in_gpu_memory_that_goes_away_fail", queues_in_gpu_memory_that_goes_away_fail },
 	{ "host_memory_is_reached_as_it_is", host_memory_is_reached_as_it_is },
 	{ "host_memory_that_is_not_there_is_refused", host_memory_that_is_not_there_is_refused },
 	{ "ranges_that_cannot_be_are_refused", ranges_that_cannot_be_are_refused },

@@ -197,7 +197,7 @@ void pair_make(struct side sides[2], const struct pair_options *options)
 	warm_up();
 	snapshot_take(&before);
 	for (int i = 0; i < 2; i++) {
-		sides[i] = (struct side){ .gpu = options->gpu, .gpu_data = options->gpu_data };
+		sides[i] = (struct side){ .gpu = options->gpu, .gpu_data = options->gpu_data && !options->host_data[i] };
 		sides[i].context = bl_net_open_device(options->names[i] ? options->names[i] : names[i]);
 		check(sides[i].context);
 		sides[i].pd = bl_net_alloc_pd(sides[i].context);

@@ -13,6 +13,15 @@
 #define PAIR_DEPTH 16U /* sends, receives and completions */
 #define PAIR_BYTES 65536UL
 
+/* opcodes of requests, and of completions */
+#define WRITE	 0x08
+#define SEND	 0x0a
+#define READ	 0x10
+#define REQ	 0
+#define RESP	 2
+#define REQ_ERR	 13
+#define RESP_ERR 14
+
 /**
  * struct side - one end
  * @context, @pd: its device
@@ -51,6 +60,7 @@ struct side {
  * @type:     DOCA_VERBS_QP_TYPE_*
  * @gpu:      queues in memory of the GPU
  * @gpu_data: data in memory of the GPU
+ * @host_data: of that side in memory of the host all the same
  * @no_dbrec: no doorbell records
  */
 struct pair_options {
@@ -58,6 +68,7 @@ struct pair_options {
 	uint32_t type;
 	bool gpu;
 	bool gpu_data;
+	bool host_data[2];
 	bool no_dbrec;
 };
 

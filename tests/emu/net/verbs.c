@@ -3,35 +3,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gpunetio/host/doca_verbs_bridge.h"
 #include "net/verbs/qp.h"
-#include "pair.h"
+#include "moves.h"
 
-#define WRITE	 0x08
-#define SEND	 0x0a
-#define READ	 0x10
-#define REQ	 0
-#define RESP	 2
-#define REQ_ERR	 13
-#define RESP_ERR 14
-
-static void write_and_check(struct side *from, struct side *to, uint32_t len, unsigned char seed)
-{
-	side_fill(from, 0, len, seed);
-	side_fill(to, 4096, len, (unsigned char)(seed + 1));
-	side_post(from, WRITE, 0, len, side_addr(to, 4096), to->mr->rkey);
-	check_eq(side_wait(from, NULL), REQ);
-	check(side_is_filled(to, 4096, len, seed));
-}
-
-/* More than one round of the rings, with sizes around a packet's. */
 static void write_all(const struct pair_options *options)
 {
-	static const uint32_t lens[] = { 1, 64, 255, 256, 4095, 4096, 4097, 32768 };
 	struct side sides[2];
 
 	pair_make(sides, options);
-	for (unsigned int i = 0; i < 2 * PAIR_DEPTH + 3; i++)
-		write_and_check(&sides[i & 1], &sides[!(i & 1)], lens[i % 8], (unsigned char)(i * 3));
+	write_rounds(sides);
 	pair_drop(sides);
 }
 
@@ -55,28 +36,12 @@ static void rc_writes_within_one_device(void)
 	write_all(&(struct pair_options){ .names = { "soft1", "soft1" }, .type = DOCA_VERBS_QP_TYPE_RC });
 }
 
-static void reads_and_sends(struct side sides[2], uint32_t type)
-{
-	side_fill(&sides[1], 8192, 5000, 77);
-	if (type == DOCA_VERBS_QP_TYPE_RC) {
-		side_post(&sides[0], READ, 100, 5000, side_addr(&sides[1], 8192), sides[1].mr->rkey);
-		check_eq(side_wait(&sides[0], NULL), REQ);
-		check(side_is_filled(&sides[0], 100, 5000, 77));
-	}
-	side_post_recv(&sides[0], 20000, 6000);
-	side_post(&sides[1], SEND, 8192, 5000, 0, 0);
-	check_eq(side_wait(&sides[1], NULL), REQ);
-	check_eq(side_wait(&sides[0], NULL), RESP);
-	/* the completion comes behind the data */
-	check(side_is_filled(&sides[0], 20000, 5000, 77));
-}
-
 static void rc_reads_and_sends(void)
 {
 	struct side sides[2];
 
 	pair_make(sides, &(struct pair_options){ .type = DOCA_VERBS_QP_TYPE_RC, .gpu_data = true });
-	reads_and_sends(sides, DOCA_VERBS_QP_TYPE_RC);
+	read_and_send(sides, DOCA_VERBS_QP_TYPE_RC, NULL);
 	pair_drop(sides);
 }
 
@@ -89,7 +54,7 @@ static void uc_writes_and_sends(void)
 	side_post(&sides[0], WRITE, 0, 6000, side_addr(&sides[1], 4096), sides[1].mr->rkey);
 	check_eq(side_wait(&sides[0], NULL), REQ);
 	check(side_gets_filled(&sides[1], 4096, 6000, 9));
-	reads_and_sends(sides, DOCA_VERBS_QP_TYPE_UC);
+	read_and_send(sides, DOCA_VERBS_QP_TYPE_UC, NULL);
 	pair_drop(sides);
 }
 
@@ -114,16 +79,7 @@ static void a_wrong_key_is_an_error_with_its_cause(void)
 	check_eq(doca_verbs_qp_query(sides[0].qp, attr, init), DOCA_SUCCESS);
 	check_eq(doca_verbs_qp_attr_get_current_state(attr), DOCA_VERBS_QP_STATE_ERR);
 	/* through RST both work again; what the other has flushed is left in its queue */
-	doca_verbs_qp_attr_set_next_state(attr, DOCA_VERBS_QP_STATE_RST);
-	for (int i = 0; i < 2; i++) {
-		check_eq(doca_verbs_qp_modify(sides[i].qp, attr, DOCA_VERBS_QP_ATTR_NEXT_STATE), DOCA_SUCCESS);
-		sides[i].dbr[0] = sides[i].dbr[1] = 0;
-		sides[i].pi = sides[i].rq_pi = 0;
-	}
-	for (int i = 0; i < 2; i++)
-		side_to_init(&sides[i], DOCA_VERBS_QP_TYPE_RC);
-	for (int i = 0; i < 2; i++)
-		side_to_rts(&sides[i], &sides[!i], DOCA_VERBS_QP_TYPE_RC);
+	reset_both(sides, DOCA_VERBS_QP_TYPE_RC);
 	write_and_check(&sides[0], &sides[1], 300, 5);
 	doca_verbs_qp_init_attr_destroy(init);
 	doca_verbs_qp_attr_destroy(attr);
@@ -131,6 +87,25 @@ static void a_wrong_key_is_an_error_with_its_cause(void)
 }
 
 /* The move to RTR takes access again, and RTS may change it. */
+/* One object with an event of its own on either side, and no more. */
+static void a_failure_is_an_event_of_both_ends(void)
+{
+	struct doca_verbs_async_event event;
+	struct side sides[2];
+
+	pair_make(sides, &(struct pair_options){ .type = DOCA_VERBS_QP_TYPE_RC, .names = { "soft0", "soft0" } });
+	side_post(&sides[0], WRITE, 0, 64, side_addr(&sides[1], 0), sides[1].mr->rkey ^ 0x80);
+	check_eq(side_wait(&sides[0], NULL), REQ_ERR);
+	for (int i = 0; i < 2; i++) {
+		check_eq(bl_net_get_async_event(sides[i].context, 10000, &event), 0);
+		check_eq(event.event_type, i ? DOCA_VERBS_EVENT_QP_ACCESS_ERR : DOCA_VERBS_EVENT_QP_FATAL);
+		check(event.element.qp == sides[i].qp);
+		check_eq(doca_verbs_ack_async_event(&event), DOCA_SUCCESS);
+		check_eq(bl_net_get_async_event(sides[i].context, 0, &event), EAGAIN);
+	}
+	pair_drop(sides);
+}
+
 static void access_can_be_taken_back(void)
 {
 	struct doca_verbs_qp_attr *attr;
@@ -239,6 +214,7 @@ static const struct tap_test tests[] = {
 	{ "rc_reads_and_sends", rc_reads_and_sends },
 	{ "uc_writes_and_sends", uc_writes_and_sends },
 	{ "a_wrong_key_is_an_error_with_its_cause", a_wrong_key_is_an_error_with_its_cause },
+	{ "a_failure_is_an_event_of_both_ends", a_failure_is_an_event_of_both_ends },
 	{ "access_can_be_taken_back", access_can_be_taken_back },
 	{ "a_peer_that_is_not_there_is_not_connected", a_peer_that_is_not_there_is_not_connected },
 	{ "a_child_leaves_the_parent_s_queues_alone", a_child_leaves_the_parent_s_queues_alone },

@@ -177,6 +177,7 @@ static void the_proxy_that_was_asked_for_is_served_by_the_library(void)
 
 static void the_library_serves_nothing_when_told_so(void)
 {
+	struct bl_net_qp_error error = { .sz = sizeof(error) };
 	struct doca_gpu_verbs_qp_hl *qp;
 	bool moved = false;
 
@@ -188,6 +189,9 @@ static void the_library_serves_nothing_when_told_so(void)
 	bed_post(qp->qp_gverbs, 2);
 	usleep(20000);
 	check_eq(*qp->qp_gverbs->sq_dbrec, 0);
+	check_eq(bl_net_qp_error(qp->qp_gverbs, &error), 0);
+	check_eq(error.has_error, 0);
+	check_has(error.text, "no proxy thread: 2 blocks are posted, the NIC was told of 0");
 	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
 	check(moved);
 	check_eq(be32toh(*qp->qp_gverbs->sq_dbrec), 2);
@@ -211,6 +215,70 @@ static void a_nic_that_is_a_cpu_watches_the_word_and_nobody_rings(void)
 	check_eq(*qp->qp_gverbs->sq_dbrec, 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	check(!test_nic.word);
+	bed_drop();
+}
+
+static void slots_that_are_ready_in_a_row_are_told_at_once(void)
+{
+	struct doca_gpu_verbs_qp_hl *qp;
+	struct bl_gpu_qp *mine;
+	bool moved = true;
+
+	bed_make("dma0");
+	setenv("BARLANE_NET_SERVICE", "0", 1);
+	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW);
+	unsetenv("BARLANE_NET_SERVICE");
+	mine = bl_gpu_qp_of(qp->qp_gverbs);
+	check_eq(qp->nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW);
+	check(qp->qp_gverbs->cpu_proxy && mine->slots);
+	check_eq(bed_dev(qp, NULL).nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW);
+	check_eq((uint64_t)(uintptr_t)bed_dev(qp, NULL).sq_db, mine->slots_block->va);
+	/* a hole keeps what is behind it */
+	__atomic_store_n(&mine->slots[1], 2, __ATOMIC_RELEASE);
+	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
+	check(!moved);
+	check_eq(*qp->qp_gverbs->sq_dbrec, 0);
+	__atomic_store_n(&mine->slots[0], 1, __ATOMIC_RELEASE);
+	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
+	check(moved);
+	check_eq(be32toh(*qp->qp_gverbs->sq_dbrec), 2);
+	check_eq(bed_path(qp->qp_gverbs).rings, 1);
+	/* a round of the ring, and no more: the words of the round before are others */
+	for (uint64_t i = 2; i < 18; i++)
+		__atomic_store_n(&mine->slots[i % 16], i + 1, __ATOMIC_RELEASE);
+	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
+	check_eq(be32toh(*qp->qp_gverbs->sq_dbrec), 18);
+	check_eq(bed_path(qp->qp_gverbs).rings, 2);
+	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
+	check(!moved);
+	check_eq(doca_gpu_verbs_reset_tracking_and_memory(qp->qp_gverbs), DOCA_SUCCESS);
+	for (int i = 0; i < 16; i++)
+		check_eq(mine->slots[i], 0);
+	__atomic_store_n(&mine->slots[0], 1, __ATOMIC_RELEASE);
+	check_eq(doca_gpu_verbs_cpu_proxy_progress(qp->qp_gverbs, &moved), DOCA_SUCCESS);
+	check_eq(be32toh(*qp->qp_gverbs->sq_dbrec), 1);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
+	bed_drop();
+}
+
+/* The NIC looks at the count, which the library's thread makes. */
+static void free_flow_has_the_librarys_thread_beside_a_nic_that_watches(void)
+{
+	struct doca_gpu_verbs_qp_hl *qp;
+	struct bl_gpu_qp *mine;
+
+	bed_make("cpu0");
+	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW);
+	mine = bl_gpu_qp_of(qp->qp_gverbs);
+	check_eq(bed_path(qp->qp_gverbs).ringer, BL_NET_RINGER_LIBRARY);
+	check(test_nic.word == &mine->control->word);
+	for (uint64_t i = 0; i < 3; i++)
+		__atomic_store_n(&mine->slots[i], i + 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 5000 && __atomic_load_n(&mine->control->word, __ATOMIC_ACQUIRE) != 3; i++)
+		usleep(1000);
+	check_eq(__atomic_load_n(&mine->control->word, __ATOMIC_ACQUIRE), 3);
+	check_eq(bed_path(qp->qp_gverbs).rings, 0);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	bed_drop();
 }
 
@@ -292,7 +360,7 @@ static void what_does_not_go_together_is_refused(void)
 	check_eq(export_again(qp, DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO, HW), DOCA_ERROR_INVALID_VALUE);
 	check_eq(export_again(qp, DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO, 3), DOCA_ERROR_INVALID_VALUE);
 	check_eq(export_again(qp, 3, VALID), DOCA_ERROR_INVALID_VALUE);
-	check_eq(export_again(qp, 17, VALID), DOCA_ERROR_INVALID_VALUE);
+	check_eq(export_again(qp, 18, VALID), DOCA_ERROR_INVALID_VALUE);
 	check_eq(doca_gpu_verbs_export_qp(bed.gpu, qp->qp, 0, NULL, NULL, 0, &exported), DOCA_ERROR_INVALID_VALUE);
 	check_eq(doca_gpu_verbs_export_qp(bed.gpu, NULL, 0, NULL, qp->cq_sq, 0, &exported), DOCA_ERROR_INVALID_VALUE);
 	check_eq(doca_gpu_verbs_export_qp(bed.gpu, qp->qp, 0, NULL, qp->cq_sq, 0, NULL), DOCA_ERROR_INVALID_VALUE);
@@ -414,6 +482,8 @@ static const struct tap_test tests[] = {
 	T(the_proxy_that_was_asked_for_is_served_by_the_library),
 	T(the_library_serves_nothing_when_told_so),
 	T(a_nic_that_is_a_cpu_watches_the_word_and_nobody_rings),
+	T(slots_that_are_ready_in_a_row_are_told_at_once),
+	T(free_flow_has_the_librarys_thread_beside_a_nic_that_watches),
 	T(software_emulated_records_are_written_and_reported),
 	T(without_record_the_other_register_is_rung),
 	T(what_does_not_go_together_is_refused),

@@ -146,7 +146,7 @@ static void what_cannot_be_is_refused(void)
 	REFUSED(sq_nwqe, 32769);
 	REFUSED(sq_nwqe, 65535);
 	REFUSED(nic_handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR);
-	REFUSED(nic_handler, 17);
+	REFUSED(nic_handler, 18);
 	REFUSED(mreg_type, DOCA_GPUNETIO_VERBS_MEM_REG_TYPE_MAX);
 	REFUSED(send_dbr_mode_ext, 3);
 	REFUSED(gpu_dev, NULL);

@@ -97,8 +97,10 @@ static int nic_port(struct bl_nic *nic, uint8_t port, struct bl_nic_port *info)
 }
 
 /* The first is a link-local one. */
-static int nic_gid(struct bl_nic *nic, uint8_t port, unsigned int index, uint8_t gid[BL_NIC_GID_LEN])
+static int nic_gid(struct bl_nic *nic, uint8_t port, unsigned int index, uint8_t gid[BL_NIC_GID_LEN],
+		   enum bl_nic_gid_type *type_p)
 {
+	*type_p = BL_NIC_GID_IB;
 	memset(gid, 0, BL_NIC_GID_LEN);
 	gid[0] = index ? 0xfd : 0xfe;
 	gid[1] = index ? 0 : 0x80;

@@ -354,6 +354,36 @@ static void an_unreliable_connection_sends_into_a_receive_queue(void)
 	drop();
 }
 
+/* While it waits there is no error, and yet a reason. */
+static void a_receiver_that_is_not_ready_is_named_while_it_is_waited_for(void)
+{
+	struct bl_net_qp_error error = { .sz = sizeof(error) };
+	struct doca_gpu_verbs_qp_hl *a, *b;
+	struct wqe wqe = { 0 };
+
+	make();
+	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 0);
+	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 0);
+	connect_both(a, b, 0);
+	check_eq(bl_net_qp_error(a->qp_gverbs, &error), 0);
+	check_str(error.text, "");
+	wqe.words[0] = htobe32(DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND);
+	wqe.words[1] = htobe32(a->qp_gverbs->qp_cpu->sq_num << 8 | 1);
+	wqe.words[2] = htobe32(DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE);
+	post(a, 0, &wqe);
+	for (int i = 0; i < 20000 && !*error.text; i++) {
+		error.sz = sizeof(error);
+		check_eq(bl_net_qp_error(a->qp_gverbs, &error), 0);
+		usleep(500);
+	}
+	check_eq(error.has_error, 0);
+	check_has(error.text, "has no receive posted, asked ");
+	check_has(error.text, "and for ever (RNR)");
+	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
+	drop();
+}
+
 /* The count that kernels look at, in the GPU's object. */
 static bool count_becomes(struct doca_gpu_dev_verbs_qp *dev, uint64_t count)
 {
@@ -366,6 +396,43 @@ static bool count_becomes(struct doca_gpu_dev_verbs_qp *dev, uint64_t count)
 		usleep(500);
 	}
 	return false;
+}
+
+/* Completions that nobody counts. */
+static void a_counter_that_is_missing_is_named(void)
+{
+	struct bl_net_qp_error error = { .sz = sizeof(error) };
+	struct doca_gpu_dev_verbs_qp *dev;
+	struct doca_gpu_verbs_qp_hl *a, *b;
+	unsigned char host[64];
+	struct ibv_mr *mr;
+	struct wqe wqe;
+
+	make();
+	setenv("BARLANE_NET_SERVICE", "0", 1);
+	folded = 1;
+	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
+	folded = 0;
+	unsetenv("BARLANE_NET_SERVICE");
+	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	check_eq(doca_gpu_verbs_get_qp_dev(a->qp_gverbs, &dev), DOCA_SUCCESS);
+	connect_both(a, b, 0);
+	mr = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
+	check(mr);
+	wqe = write_wqe(a, 0, (uintptr_t)host, mr->lkey, (uintptr_t)host + 32, mr->rkey, 32);
+	post(a, 0, &wqe);
+	for (int i = 0; i < 20000 && !*error.text; i++) {
+		error.sz = sizeof(error);
+		check_eq(bl_net_qp_error(a->qp_gverbs, &error), 0);
+		usleep(500);
+	}
+	check_has(error.text, "no proxy thread: requests are complete");
+	check_eq(doca_gpu_verbs_cpu_proxy_progress(a->qp_gverbs, NULL), DOCA_SUCCESS);
+	check(count_becomes(dev, 1));
+	check_eq(bl_net_dereg_mr(mr), 0);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
+	drop();
 }
 
 /* The NIC needs nobody to ring, but somebody counts. */
@@ -496,7 +563,9 @@ static const struct tap_test tests[] = {
 	T(after_a_reset_it_works_again),
 	T(both_of_a_group_without_records_ring),
 	T(an_unreliable_connection_sends_into_a_receive_queue),
+	T(a_receiver_that_is_not_ready_is_named_while_it_is_waited_for),
 	T(completions_are_counted_by_the_library_for_the_gpu),
+	T(a_counter_that_is_missing_is_named),
 	T(what_is_flushed_is_not_counted_as_done),
 	T(a_peer_that_is_not_there_is_an_error),
 };

@@ -47,7 +47,9 @@ struct made {
 	struct doca_verbs_qp *qp;
 	struct doca_verbs_qp_attr *attr;
 	struct doca_verbs_ah_attr *ah;
-	struct doca_verbs_srq_init_attr *srq;
+	struct doca_verbs_srq_init_attr *srq_init;
+	struct doca_verbs_srq *srq;
+	struct doca_verbs_qp *srq_qp;
 	struct doca_verbs_device_attr *device;
 };
 
@@ -97,10 +99,22 @@ static int make_queues(struct made *made)
 	return did(doca_verbs_qp_create(made->context, made->init, &made->qp));
 }
 
+static int make_shared_receives(struct made *made)
+{
+	if (!did(doca_verbs_srq_init_attr_create(&made->srq_init)))
+		return 0;
+	doca_verbs_srq_init_attr_set_pd(made->srq_init, made->pd);
+	doca_verbs_srq_init_attr_set_srq_wr(made->srq_init, 16);
+	if (!did(doca_verbs_srq_create(made->context, made->srq_init, &made->srq)))
+		return 0;
+	doca_verbs_qp_init_attr_set_srq(made->init, made->srq);
+	doca_verbs_qp_init_attr_set_receive_cq(made->init, made->cq);
+	return did(doca_verbs_qp_create(made->context, made->init, &made->srq_qp));
+}
+
 static int make_attributes(struct made *made)
 {
 	return did(doca_verbs_qp_attr_create(&made->attr)) && did(doca_verbs_ah_attr_create(made->context, &made->ah)) &&
-	       did(doca_verbs_srq_init_attr_create(&made->srq)) &&
 	       did(doca_verbs_query_device(made->context, &made->device));
 }
 
@@ -109,12 +123,16 @@ static void unmake(struct made *made)
 	fail_at = 0;
 	if (made->device)
 		check_eq(doca_verbs_device_attr_free(made->device), DOCA_SUCCESS);
-	if (made->srq)
-		check_eq(doca_verbs_srq_init_attr_destroy(made->srq), DOCA_SUCCESS);
 	if (made->ah)
 		check_eq(doca_verbs_ah_attr_destroy(made->ah), DOCA_SUCCESS);
 	if (made->attr)
 		check_eq(doca_verbs_qp_attr_destroy(made->attr), DOCA_SUCCESS);
+	if (made->srq_qp)
+		check_eq(doca_verbs_qp_destroy(made->srq_qp), DOCA_SUCCESS);
+	if (made->srq)
+		check_eq(doca_verbs_srq_destroy(made->srq), DOCA_SUCCESS);
+	if (made->srq_init)
+		check_eq(doca_verbs_srq_init_attr_destroy(made->srq_init), DOCA_SUCCESS);
 	if (made->qp)
 		check_eq(doca_verbs_qp_destroy(made->qp), DOCA_SUCCESS);
 	if (made->init)
@@ -148,7 +166,7 @@ static void each_allocation_may_fail(void)
 		check(nth < 100);
 		allocations = 0;
 		fail_at = nth;
-		all = make_devices(&made) && make_queues(&made) && make_attributes(&made);
+		all = make_devices(&made) && make_queues(&made) && make_shared_receives(&made) && make_attributes(&made);
 		/* only the round in which none failed may come through */
 		check(!all || allocations < nth);
 		unmake(&made);

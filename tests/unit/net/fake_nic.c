@@ -27,7 +27,7 @@ void fake_reset(void)
 	fake = (struct fake){
 		.caps = {
 			.max_qp = 1001, .max_qp_wr = 4096, .max_sge = 30, .max_cq = 1002, .max_cqe = 65536, .max_mr = 1003,
-			.max_pd = 1004, .max_ah = 1005, .max_srq = 1006, .max_srq_wr = 1007, .max_srq_sge = 1008,
+			.max_pd = 1004, .max_ah = 1005, .max_srq = 1006, .max_srq_wr = 1007, .max_srq_sge = 31,
 			.max_pkeys = 3, .gids = 4, .ports = 2, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 8, .rc = true,
 			.uc = true, .no_dbrec = true, .cpu = true,
 		},
@@ -135,8 +135,10 @@ static int fake_port(struct bl_nic *nic, uint8_t port, struct bl_nic_port *info)
 	return 0;
 }
 
-static int fake_gid(struct bl_nic *nic, uint8_t port, unsigned int index, uint8_t gid[BL_NIC_GID_LEN])
+static int fake_gid(struct bl_nic *nic, uint8_t port, unsigned int index, uint8_t gid[BL_NIC_GID_LEN],
+		    enum bl_nic_gid_type *type_p)
 {
+	*type_p = BL_NIC_GID_IB;
 	if (called("gid"))
 		return -fake.error;
 	for (int i = 0; i < BL_NIC_GID_LEN; i++)
@@ -217,6 +219,19 @@ static int fake_cq_destroy(struct bl_nic *nic, struct bl_nic_cq *cq)
 	return unmake("cq_destroy", FAKE_CQ, cq);
 }
 
+static int fake_srq_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_srq_attr *attr,
+			   struct bl_nic_srq **srq_p, uint32_t *num_p)
+{
+	fake.srq = *attr;
+	fake.pd_given = pd;
+	return make("srq_create", FAKE_SRQ, srq_p, num_p);
+}
+
+static int fake_srq_destroy(struct bl_nic *nic, struct bl_nic_srq *srq)
+{
+	return unmake("srq_destroy", FAKE_SRQ, srq);
+}
+
 static int fake_qp_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_qp_attr *attr,
 			  struct bl_nic_qp **qp_p, uint32_t *num_p)
 {
@@ -262,6 +277,7 @@ static void fake_kick(struct bl_nic *nic)
 
 static const struct bl_nic_ops fake_ops = {
 	.name = "fake",
+	.about = "nobody does anything",
 	.probe = fake_probe,
 	.devices = fake_devices,
 	.open = fake_open,
@@ -280,6 +296,8 @@ static const struct bl_nic_ops fake_ops = {
 	.uar_destroy = fake_uar_destroy,
 	.cq_create = fake_cq_create,
 	.cq_destroy = fake_cq_destroy,
+	.srq_create = fake_srq_create,
+	.srq_destroy = fake_srq_destroy,
 	.qp_create = fake_qp_create,
 	.qp_destroy = fake_qp_destroy,
 	.qp_modify = fake_qp_modify,

@@ -16,7 +16,7 @@
 #define FAKE_RKEY      0x12345678
 #define FAKE_FIRST_NUM 0x40
 
-enum fake_kind { FAKE_NIC, FAKE_PD, FAKE_MR, FAKE_UMEM, FAKE_UAR, FAKE_CQ, FAKE_QP, FAKE_NR_KINDS };
+enum fake_kind { FAKE_NIC, FAKE_PD, FAKE_MR, FAKE_UMEM, FAKE_UAR, FAKE_CQ, FAKE_SRQ, FAKE_QP, FAKE_NR_KINDS };
 
 /**
  * struct fake - what the provider was asked, and how it shall answer
@@ -26,7 +26,7 @@ enum fake_kind { FAKE_NIC, FAKE_PD, FAKE_MR, FAKE_UMEM, FAKE_UAR, FAKE_CQ, FAKE_
  * @calls:    how many there were
  * @last:     name of the last one
  * @live:     objects that exist
- * @memory, @iova, @uar_type, @cq, @qp, @mod, @word: arguments of the last call that had them
+ * @memory, @iova, @uar_type, @cq, @srq, @qp, @mod, @word: arguments of the last call that had them
  * @pd_given: domain of the last call that had one
  * @info:     what a query says; the state is the queue pair's own unless @stuck
  * @kicks:    how often
@@ -42,6 +42,7 @@ struct fake {
 	uint64_t iova;
 	enum doca_verbs_uar_allocation_type uar_type;
 	struct bl_nic_cq_attr cq;
+	struct bl_nic_srq_attr srq;
 	struct bl_nic_qp_attr qp;
 	struct bl_nic_qp_mod mod;
 	const uint64_t *word;

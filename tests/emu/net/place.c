@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+/* Long messages within one software NIC, moved by the copy engines of GPUs. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "net/context.h"
+#include "net/place.h"
+#include "net/soft.h"
+#include "pair.h"
+
+#define LONG	20000U
+#define MIB	(1UL << 20)
+
+static uint64_t counter(const struct side *side, enum bl_snic_counter counter)
+{
+	uint64_t values[BL_SNIC_NR_COUNTERS];
+	struct bl_context *context;
+
+	check_eq(bl_context_get(side->context, &context), 0);
+	bl_snic_counters(context->nic->snic, values);
+	bl_context_put(context);
+	return values[counter];
+}
+
+/* Both ends on one NIC; of side 0 data in GPU memory, of side 1 where it is wanted. */
+static struct pair_options options_for(bool gpu_0, bool gpu_1, uint32_t type)
+{
+	return (struct pair_options){
+		.names = { "soft0", "soft0" },
+		.type = type,
+		.gpu_data = true,
+		.host_data = { !gpu_0, !gpu_1 },
+	};
+}
+
+static void write_some(struct side sides[2], unsigned int nr, uint32_t len)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		struct side *from = &sides[i & 1], *to = &sides[!(i & 1)];
+		unsigned char seed = (unsigned char)(i * 5);
+
+		side_fill(from, 1 + i, len, seed);
+		side_fill(to, 30001, len, (unsigned char)(seed + 1));
+		side_post(from, WRITE, 1 + i, len, side_addr(to, 30001), to->mr->rkey);
+		check_eq(side_wait(from, NULL), REQ);
+		check(side_is_filled(to, 30001, len, seed));
+	}
+}
+
+static void every_kind_of_memory_takes_part_but_two_hosts(void)
+{
+	for (unsigned int kinds = 0; kinds < 4; kinds++) {
+		struct pair_options options = options_for(kinds & 1, kinds & 2, DOCA_VERBS_QP_TYPE_RC);
+		struct side sides[2];
+
+		pair_make(sides, &options);
+		write_some(sides, 8, LONG);
+		write_some(sides, 4, 8191);
+		check_eq(counter(sides, BL_SNIC_PLACED), kinds ? 8 : 0);
+		check_eq(counter(sides, BL_SNIC_PLACED_BYTES), kinds ? 8 * LONG : 0);
+		check_eq(counter(sides, BL_SNIC_PLACE_REFUSED), 0);
+		pair_drop(sides);
+	}
+}
+
+static void sends_and_unreliable_writes_are_placed_too(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_UC);
+	struct side sides[2];
+
+	pair_make(sides, &options);
+	write_some(sides, 6, LONG);
+	side_fill(&sides[0], 0, LONG, 9);
+	side_post_recv(&sides[1], 100, LONG);
+	side_post(&sides[0], SEND, 0, LONG, 0, 0);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	check_eq(side_wait(&sides[1], NULL), RESP);
+	check(side_is_filled(&sides[1], 100, LONG, 9));
+	check_eq(counter(sides, BL_SNIC_PLACED), 7);
+	pair_drop(sides);
+}
+
+static void reads_are_placed_too(void)
+{
+	for (unsigned int kinds = 0; kinds < 4; kinds++) {
+		struct pair_options options = options_for(kinds & 1, kinds & 2, DOCA_VERBS_QP_TYPE_RC);
+		struct side sides[2];
+
+		pair_make(sides, &options);
+		side_fill(&sides[1], 11, LONG, (unsigned char)(kinds + 90));
+		for (unsigned int i = 0; i < 3; i++) {
+			side_fill(&sides[0], 30000, LONG, 1);
+			side_post(&sides[0], READ, 30000, LONG, side_addr(&sides[1], 11), sides[1].mr->rkey);
+			check_eq(side_wait(&sides[0], NULL), REQ);
+			check(side_is_filled(&sides[0], 30000, LONG, (unsigned char)(kinds + 90)));
+		}
+		check_eq(counter(sides, BL_SNIC_PLACED), kinds ? 3 : 0);
+		pair_drop(sides);
+	}
+}
+
+/* As side_fill() has filled it. */
+static void wait_for_word(const uint32_t *word, unsigned char seed)
+{
+	unsigned char bytes[4] = { seed, (unsigned char)(seed + 7), (unsigned char)(seed + 14), (unsigned char)(seed + 21) };
+	uint32_t want;
+
+	memcpy(&want, bytes, sizeof(want));
+	for (int i = 0; i < 200000; i++) {
+		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == want)
+			return;
+		usleep(50);
+	}
+	tap_end(TAP_FAILED, "the word did not come within ten seconds");
+}
+
+/* The word that tells of the bytes is posted behind them, and is never seen before. */
+static void a_word_behind_a_long_message_is_seen_behind_it(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct side sides[2];
+	unsigned char seed = 40;
+
+	pair_make(sides, &options);
+	for (unsigned int i = 0; i < 6; i++, seed++) {
+		side_fill(&sides[0], 0, LONG, seed);
+		side_fill(&sides[0], 50000, 4, seed);
+		side_fill(&sides[1], 0, LONG, (unsigned char)(seed + 100));
+		side_fill(&sides[1], 50000, 4, (unsigned char)(seed + 100));
+		side_post(&sides[0], WRITE, 0, LONG, side_addr(&sides[1], 0), sides[1].mr->rkey);
+		side_post(&sides[0], WRITE, 50000, 4, side_addr(&sides[1], 50000), sides[1].mr->rkey);
+		wait_for_word((const uint32_t *)(const void *)((char *)sides[1].data + 50000), seed);
+		check(side_is_filled(&sides[1], 0, LONG, seed));
+		check_eq(side_wait(&sides[0], NULL), REQ);
+		check_eq(side_wait(&sides[0], NULL), REQ);
+	}
+	check_eq(counter(sides, BL_SNIC_PLACED), 6);
+	pair_drop(sides);
+}
+
+static void many_at_a_time_and_over_each_other(void)
+{
+	struct pair_options options = options_for(true, true, DOCA_VERBS_QP_TYPE_RC);
+	struct side sides[2];
+
+	pair_make(sides, &options);
+	for (unsigned int i = 0; i < 8; i++)
+		side_fill(&sides[0], i * 8192UL, 8192, (unsigned char)(60 + i));
+	/* all to the same place: the last one stays */
+	for (unsigned int round = 0; round < 4; round++) {
+		for (unsigned int i = 0; i < 8; i++)
+			side_post(&sides[0], WRITE, i * 8192UL, 8192, side_addr(&sides[1], 77), sides[1].mr->rkey);
+		for (unsigned int i = 0; i < 8; i++)
+			check_eq(side_wait(&sides[0], NULL), REQ);
+		check(side_is_filled(&sides[1], 77, 8192, 67));
+	}
+	pair_drop(sides);
+}
+
+/* The first use of a GPU leaves what the core knows of it. */
+static void use_gpu(CUdevice device)
+{
+	struct ibv_context *nic = bl_net_open_device("soft0");
+	struct ibv_pd *pd = bl_net_alloc_pd(nic);
+	CUcontext context;
+	struct ibv_mr *mr;
+	CUdeviceptr va;
+
+	check_eq(world.cuda->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
+	va = world_alloc(2 * MIB);
+	mr = bl_net_reg_mr(pd, (void *)(uintptr_t)va, 2 * MIB, IBV_ACCESS_LOCAL_WRITE);
+	check(mr);
+	check_eq(bl_net_dereg_mr(mr), 0);
+	world_free(va);
+	check_eq(world.cuda->cuCtxDestroy(context), CUDA_SUCCESS);
+	check_eq(bl_net_dealloc_pd(pd), 0);
+	check_eq(bl_net_close_device(nic), 0);
+}
+
+/* Memory of the second GPU, in a context of its own. */
+static void between_two_gpus(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	unsigned char bytes[LONG], seen[LONG];
+	CUcontext context, popped;
+	struct side sides[2];
+	struct ibv_mr *mr;
+	CUdevice device;
+	CUdeviceptr va;
+
+	world_enter();
+	check_eq(world.cuda->cuDeviceGet(&device, 1), CUDA_SUCCESS);
+	use_gpu(device);
+	pair_make(sides, &options);
+	check_eq(world.cuda->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
+	va = world_alloc(2 * MIB);
+	mr = bl_net_reg_mr(sides[1].pd, (void *)(uintptr_t)va, 2 * MIB, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	check(mr);
+	check_eq(world.cuda->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+	side_fill(&sides[0], 0, LONG, 3);
+	check_eq(world.cuda->cuMemcpyDtoH(bytes, side_addr(&sides[0], 0), LONG), CUDA_SUCCESS);
+	side_post(&sides[0], WRITE, 0, LONG, va + 12345, mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	check_eq(counter(sides, BL_SNIC_PLACED), 1);
+	check_eq(world.cuda->cuCtxPushCurrent(context), CUDA_SUCCESS);
+	check_eq(world.cuda->cuMemcpyDtoH(seen, va + 12345, LONG), CUDA_SUCCESS);
+	check(!memcmp(seen, bytes, LONG));
+	check_eq(bl_net_dereg_mr(mr), 0);
+	world_free(va);
+	check_eq(world.cuda->cuCtxDestroy(context), CUDA_SUCCESS);
+	pair_drop(sides);
+}
+
+static void memory_is_given_back_while_copies_are_made(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	unsigned int syndrome;
+
+	for (unsigned int i = 0; i < 6; i++) {
+		struct side sides[2];
+		char *host = aligned_alloc(4096, 65536);
+		struct ibv_mr *mr;
+
+		pair_make(sides, &options);
+		mr = bl_net_reg_mr(sides[1].pd, host, 65536, access);
+		check(mr);
+		for (unsigned int n = 0; n < 8; n++)
+			side_post(&sides[0], WRITE, 0, 60000, (uintptr_t)host, mr->rkey);
+		usleep(i * 200);
+		check_eq(bl_net_dereg_mr(mr), 0);
+		/* nobody writes there any more */
+		memset(host, 0x5a, 65536);
+		for (unsigned int n = 0; n < 8; n++) {
+			unsigned int opcode = side_wait(&sides[0], &syndrome);
+
+			check(opcode == REQ || syndrome == 0x13 || syndrome == 0x05);
+		}
+		usleep(2000);
+		for (unsigned int n = 0; n < 65536; n++)
+			check_eq(host[n], 0x5a);
+		pair_drop(sides);
+		free(host);
+	}
+}
+
+static void gpu_memory_that_was_freed_is_an_error(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct side sides[2];
+	unsigned int syndrome;
+	struct ibv_mr *mr;
+	CUdeviceptr va;
+
+	pair_make(sides, &options);
+	va = world_alloc(2 * MIB);
+	mr = bl_net_reg_mr(sides[1].pd, (void *)(uintptr_t)va, 2 * MIB, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	check(mr);
+	world_free(va);
+	side_post(&sides[0], WRITE, 0, LONG, va, mr->rkey);
+	/* first it cannot be placed, then the bytes cannot be written, or land in memory that a pin has kept */
+	if (side_wait(&sides[0], &syndrome) != REQ)
+		check_eq(syndrome, 0x13);
+	check_eq(counter(sides, BL_SNIC_PLACED), 0);
+	check_eq(bl_net_dereg_mr(mr), 0);
+	pair_drop(sides);
+}
+
+static void a_context_that_was_destroyed_is_an_error(void)
+{
+	struct pair_options options = options_for(false, false, DOCA_VERBS_QP_TYPE_RC);
+	CUcontext context, popped;
+	struct side sides[2];
+	unsigned int syndrome;
+	struct ibv_mr *mr;
+	CUdeviceptr va;
+	CUdevice device;
+
+	pair_make(sides, &options);
+	check_eq(world.cuda->cuDeviceGet(&device, 0), CUDA_SUCCESS);
+	check_eq(world.cuda->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
+	va = world_alloc(2 * MIB);
+	mr = bl_net_reg_mr(sides[1].pd, (void *)(uintptr_t)va, 2 * MIB, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	check(mr);
+	side_fill(&sides[0], 0, LONG, 3);
+	check_eq(world.cuda->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+	side_post(&sides[0], WRITE, 0, LONG, va, mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	check_eq(counter(sides, BL_SNIC_PLACED), 1);
+	check_eq(world.cuda->cuCtxDestroy(context), CUDA_SUCCESS);
+	side_post(&sides[0], WRITE, 0, LONG, va, mr->rkey);
+	if (side_wait(&sides[0], &syndrome) != REQ)
+		check_eq(syndrome, 0x13);
+	check_eq(counter(sides, BL_SNIC_PLACED), 1);
+	check_eq(bl_net_dereg_mr(mr), 0);
+	pair_drop(sides);
+}
+
+static void host_memory_that_cannot_be_pinned_goes_in_packets(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct side sides[2];
+
+	world_enter();
+	check_eq(world.fault("cuda.register:*"), 0);
+	pair_make(sides, &options);
+	check_eq(world.fault(""), 0);
+	write_some(sides, 4, LONG);
+	check_eq(counter(sides, BL_SNIC_PLACED), 0);
+	pair_drop(sides);
+}
+
+static void a_copy_that_cannot_be_begun_goes_in_packets(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct side sides[2];
+
+	pair_make(sides, &options);
+	side_fill(&sides[0], 0, LONG, 21);
+	check_eq(world.fault("cuda.memcpy:1"), 0);
+	side_post(&sides[0], WRITE, 0, LONG, side_addr(&sides[1], 0), sides[1].mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	check_eq(world.fault(""), 0);
+	check(side_is_filled(&sides[1], 0, LONG, 21));
+	check_eq(counter(sides, BL_SNIC_PLACED), 0);
+	check_eq(counter(sides, BL_SNIC_PLACE_REFUSED), 1);
+	pair_drop(sides);
+}
+
+static void regions_of_one_page_share_its_pin(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	unsigned char *host = aligned_alloc(4096, 65536);
+	struct ibv_mr *whole, *part;
+	struct side sides[2];
+	unsigned int type = 0;
+
+	pair_make(sides, &options);
+	whole = bl_net_reg_mr(sides[1].pd, host, 65536, access);
+	part = bl_net_reg_mr(sides[1].pd, host + 100, 30000, access);
+	check(whole && part);
+	check_eq(bl_net_dereg_mr(whole), 0);
+	side_fill(&sides[0], 0, LONG, 8);
+	side_post(&sides[0], WRITE, 0, LONG, (uintptr_t)host + 100, part->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	check_eq(counter(sides, BL_SNIC_PLACED), 1);
+	check_eq(world.cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t)host), CUDA_SUCCESS);
+	check_eq(type, CU_MEMORYTYPE_HOST);
+	check_eq(bl_net_dereg_mr(part), 0);
+	/* and nothing is left of it */
+	check(world.cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t)host));
+	pair_drop(sides);
+	free(host);
+}
+
+static int in_child(void)
+{
+	struct ibv_context *context = bl_net_open_device("soft0");
+	struct ibv_pd *pd = context ? bl_net_alloc_pd(context) : NULL;
+	char *host = aligned_alloc(4096, 65536);
+	struct ibv_mr *mr = pd ? bl_net_reg_mr(pd, host, 65536, IBV_ACCESS_LOCAL_WRITE) : NULL;
+
+	return !mr || bl_net_dereg_mr(mr) || bl_net_dealloc_pd(pd) || bl_net_close_device(context);
+}
+
+static void a_child_has_nothing_of_it(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct side sides[2];
+	int status = 0;
+	pid_t pid;
+
+	if (TAP_TSAN)
+		tap_end(TAP_SKIPPED, "ThreadSanitizer starts no threads after a fork");
+	pair_make(sides, &options);
+	for (unsigned int n = 0; n < 8; n++)
+		side_post(&sides[0], WRITE, 0, 60000, side_addr(&sides[1], 0), sides[1].mr->rkey);
+	pid = fork();
+	if (!pid)
+		_exit(in_child());
+	check_eq(waitpid(pid, &status, 0), pid);
+	check_eq(status, 0);
+	for (unsigned int n = 0; n < 8; n++)
+		check_eq(side_wait(&sides[0], NULL), REQ);
+	pair_drop(sides);
+}
+
+/* The last one: from now on streams are asked. */
+static void a_gpu_that_does_not_count_is_asked(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct side sides[2];
+
+	pair_make(sides, &options);
+	check_eq(world.fault("cuda.memop:*"), 0);
+	write_some(sides, 8, LONG);
+	check_eq(counter(sides, BL_SNIC_PLACED), 8);
+	check_eq(world.fault(""), 0);
+	write_some(sides, 8, LONG);
+	pair_drop(sides);
+}
+
+#define T(name) { "placed_" #name, name }
+
+static const struct tap_test tests[] = {
+	T(every_kind_of_memory_takes_part_but_two_hosts),
+	T(sends_and_unreliable_writes_are_placed_too),
+	T(reads_are_placed_too),
+	T(a_word_behind_a_long_message_is_seen_behind_it),
+	T(many_at_a_time_and_over_each_other),
+	T(between_two_gpus),
+	T(memory_is_given_back_while_copies_are_made),
+	T(gpu_memory_that_was_freed_is_an_error),
+	T(a_context_that_was_destroyed_is_an_error),
+	T(host_memory_that_cannot_be_pinned_goes_in_packets),
+	T(a_copy_that_cannot_be_begun_goes_in_packets),
+	T(regions_of_one_page_share_its_pin),
+	T(a_child_has_nothing_of_it),
+	T(a_gpu_that_does_not_count_is_asked),
+};
+
+TAP_MAIN(tests)
