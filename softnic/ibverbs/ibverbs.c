@@ -21,6 +21,9 @@
 
 #define API __attribute__((visibility("default")))
 
+/* By this the library knows that it would be asking itself. */
+API const char bl_soft_ibverbs[] = "devices of libdoca_gpunetio_host";
+
 API struct ibv_device **ibv_get_device_list(int *num)
 {
 	return bl_net_device_list(num);
