@@ -3,6 +3,7 @@
 #include "nic.h"
 
 const struct bl_nic_ops *const bl_nic_providers[] = {
+	&bl_nic_mlx5,
 	&bl_nic_verbs,
 	&bl_nic_soft,
 	NULL,

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* qpc.h - layout of a queue pair's context, and of the address path in it */
+#ifndef BL_NET_MLX5_QPC_H
+#define BL_NET_MLX5_QPC_H
+
+#include "fields.h"
+
+#define BL_QPC_BYTES 232
+#define BL_QPC_PATH  0x18 /* the primary path, from the start of the context */
+#define BL_QPC_PATH_BYTES 44
+
+enum bl_qpc_field {
+	BL_QPC_STATE,
+	BL_QPC_SERVICE,
+	BL_QPC_PM_STATE,
+	BL_QPC_PD,
+	BL_QPC_MTU,
+	BL_QPC_LOG_MSG_MAX,
+	BL_QPC_LOG_RQ_SIZE,
+	BL_QPC_LOG_RQ_STRIDE,
+	BL_QPC_NO_SQ,
+	BL_QPC_LOG_SQ_SIZE,
+	BL_QPC_UAR_PAGE,
+	BL_QPC_USER_INDEX,
+	BL_QPC_REMOTE_QPN,
+	BL_QPC_LOG_SRA_MAX,
+	BL_QPC_RETRY_COUNT,
+	BL_QPC_RNR_RETRY,
+	BL_QPC_NEXT_SEND_PSN,
+	BL_QPC_CQN_SND,
+	BL_QPC_LOG_RRA_MAX,
+	BL_QPC_ATOMIC_MODE,
+	BL_QPC_RRE,
+	BL_QPC_RWE,
+	BL_QPC_RAE,
+	BL_QPC_CD_MASTER,
+	BL_QPC_MIN_RNR_NAK,
+	BL_QPC_NEXT_RCV_PSN,
+	BL_QPC_CQN_RCV,
+	BL_QPC_DBR_ADDR,
+	BL_QPC_RQ_TYPE,
+	BL_QPC_HW_SQ_COUNTER,
+	BL_QPC_DBR_UMEM_VALID,
+	BL_QPC_DBR_UMEM_ID,
+	BL_QPC_NR_FIELDS
+};
+
+extern const struct bl_field bl_qpc[BL_QPC_NR_FIELDS];
+
+/* States of the device. */
+enum bl_qpc_state {
+	BL_QPC_STATE_RST,
+	BL_QPC_STATE_INIT,
+	BL_QPC_STATE_RTR,
+	BL_QPC_STATE_RTS,
+	BL_QPC_STATE_SQER,
+	BL_QPC_STATE_SQ_DRAINED,
+	BL_QPC_STATE_ERR
+};
+
+enum bl_qpc_service { BL_QPC_RC, BL_QPC_UC };
+enum bl_qpc_rq_type { BL_QPC_RQ_REGULAR, BL_QPC_RQ_SRQ, BL_QPC_RQ_RESERVED, BL_QPC_RQ_NONE };
+
+#define BL_QPC_PM_MIGRATED     3
+#define BL_QPC_ATOMIC_IB_SPEC  1
+#define BL_QPC_ATOMIC_8_BYTES  3
+
+enum bl_path_field {
+	BL_PATH_PKEY_INDEX,
+	BL_PATH_GRH,
+	BL_PATH_RLID,
+	BL_PATH_ACK_TIMEOUT,
+	BL_PATH_SRC_ADDR_INDEX,
+	BL_PATH_STAT_RATE,
+	BL_PATH_HOP_LIMIT,
+	BL_PATH_TCLASS,
+	BL_PATH_GID_HIGH,
+	BL_PATH_GID_LOW,
+	BL_PATH_DSCP,
+	BL_PATH_UDP_SPORT,
+	BL_PATH_SL,
+	BL_PATH_PORT,
+	BL_PATH_RMAC_HIGH,
+	BL_PATH_RMAC_LOW,
+	BL_PATH_NR_FIELDS
+};
+
+/* From the start of the path. */
+extern const struct bl_field bl_path[BL_PATH_NR_FIELDS];
+
+#endif
