@@ -14,7 +14,6 @@
 #include "net/say.h"
 #include "net/wire.h"
 
-#define NWQE   2048
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING)
 
 static int doca_errno(doca_error_t err)
@@ -49,7 +48,7 @@ int net_fail_errno(const char *what)
 }
 
 /* Numbers alike, whatever the case of letters and however many zeros the domain has. */
-static bool same_gpu(const char *a, const char *b)
+bool net_same_gpu(const char *a, const char *b)
 {
 	unsigned int da = 0, db = 0, ba, bb, na, nb;
 
@@ -72,7 +71,7 @@ static int open_gpu(struct net_bed *bed)
 	if (nr < 0)
 		return nr;
 	for (; wanted && ordinal < nr; ordinal++) {
-		if (!cu->cuDeviceGet(&dev, ordinal) && !cu->cuDeviceGetPCIBusId(id, sizeof(id), dev) && same_gpu(wanted, id))
+		if (!cu->cuDeviceGet(&dev, ordinal) && !cu->cuDeviceGetPCIBusId(id, sizeof(id), dev) && net_same_gpu(wanted, id))
 			break;
 	}
 	if (ordinal >= nr)
@@ -85,59 +84,42 @@ static int open_gpu(struct net_bed *bed)
 	return err ? net_doca_fail(err, "GPU") : 0;
 }
 
+/* The steps to it, each on a line of its own that begins as all lines do that say what is used. */
+static void say_steps(const struct net_bed *bed, char *steps)
+{
+	char *rest;
+
+	for (char *line = strtok_r(steps, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		fprintf(bed->options->out, "# %s\n", line);
+}
+
 static int open_nic(struct net_bed *bed)
 {
-	struct ibv_device **list = bl_net_device_list(NULL);
 	const char *name = bed->options->device;
+	char steps[1200];
 
-	if (!name && list && *list)
-		name = bl_net_device_name(*list);
-	bl_net_free_device_list(list);
-	if (!name)
-		return tool_fail(ENODEV, "no NIC");
-	bed->nic_name = name;
-	bed->nic = bl_net_open_device(name);
+	bed->nic = name ? bl_net_open_device(name) : bl_net_open_best(steps, sizeof(steps));
 	if (!bed->nic)
-		return net_fail_errno(name);
+		return net_fail_errno(name ? name : "no NIC");
+	if (!name)
+		say_steps(bed, steps);
+	/* the library's, which stays */
+	bed->nic_name = bed->nic->device->name;
 	bed->pd = bl_net_alloc_pd(bed->nic);
 	return bed->pd ? 0 : net_fail_errno("protection domain");
 }
 
-/* The library reads these when a queue pair is made and connected; what the user has set stays. */
-static void set_limits(const struct net_options *options)
+void net_bed_limits(const struct net_options *options)
 {
 	char text[24];
 
+	/* streams that share a channel to the GPU wait for each other's kernels: more channels than streams */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	snprintf(text, sizeof(text), "%u", options->timeout_s * 1000);
 	setenv("BARLANE_NET_TIMEOUT_MS", text, 0);
 	snprintf(text, sizeof(text), "%u", options->mtu);
 	if (options->mtu)
 		setenv("BARLANE_NET_MTU", text, 1);
-}
-
-static int make_qp(struct net_bed *bed, unsigned int kind)
-{
-	struct bl_net_qp_hl_attr more = { .sz = sizeof(more), .uc = bed->options->uc,
-					  .rq_nwqe = kind & NET_BED_RECEIVES ? NET_SLOTS : 0 };
-	struct doca_gpu_verbs_qp_init_attr_hl attr = {
-		.gpu_dev = bed->gpu,
-		.ibpd = bed->pd,
-		.sq_nwqe = NWQE,
-		.nic_handler = (enum doca_gpu_dev_verbs_nic_handler)bed->options->handler,
-		.send_dbr_mode_ext = (enum doca_gpu_verbs_send_dbr_mode_ext)bed->options->dbr,
-		.cq_collapsed = kind & NET_BED_COLLAPSED,
-	};
-	doca_error_t err = bl_net_create_qp_hl(&attr, &more, &bed->qp);
-	int ret;
-
-	if (err)
-		return net_doca_fail(err, "queue pair");
-	err = doca_gpu_verbs_get_qp_dev(bed->qp->qp_gverbs, &bed->qp_dev);
-	if (err)
-		return net_doca_fail(err, "queue pair for the GPU");
-	bed->path.sz = sizeof(bed->path);
-	ret = bl_net_qp_path(bed->qp->qp_gverbs, &bed->path);
-	return ret ? tool_fail(-ret, "queue pair: how it works: %s", strerror(-ret)) : 0;
 }
 
 static int make_state(struct net_bed *bed)
@@ -152,12 +134,10 @@ static int make_state(struct net_bed *bed)
 	return tool_cuda(bed->device.cu->cuStreamCreate(&bed->stream, 1), "cuStreamCreate");
 }
 
-int net_bed_open(const struct net_options *options, unsigned int kind, struct net_bed *bed)
+int net_bed_open(struct net_bed *bed, unsigned int kind)
 {
 	int ret;
 
-	*bed = (struct net_bed){ .options = options, .sock = -1 };
-	set_limits(options);
 	if (kind & NET_BED_CPU) {
 		ret = open_nic(bed);
 		return ret ? ret : net_cpu_open(bed);
@@ -165,52 +145,23 @@ int net_bed_open(const struct net_options *options, unsigned int kind, struct ne
 	ret = open_gpu(bed);
 	if (!ret)
 		ret = open_nic(bed);
+	bed->kind = kind;
 	if (!ret)
-		ret = make_qp(bed, kind);
+		ret = net_bed_qp_make(bed);
 	return ret ? ret : make_state(bed);
 }
 
-struct doca_verbs_qp *net_bed_qp(const struct net_bed *bed)
+int net_bed_kernel(struct net_bed *bed, const struct net_ptx *ptx, const char *name, CUfunction *fn)
 {
-	return bed->cpu ? bed->cpu->qp : bed->qp->qp;
-}
-
-int net_bed_connect(struct net_bed *bed)
-{
-	unsigned int limit = bed->options->timeout_s;
-	int ret = bl_net_qp_local(bed->nic, net_bed_qp(bed), 1, bed->options->gid, &bed->local);
-
-	if (ret)
-		return tool_fail(-ret, "NIC %s, address %d: %s", bed->nic_name, bed->options->gid, strerror(-ret));
-	ret = net_send(bed->sock, NET_PEER, &bed->local, sizeof(bed->local), limit);
-	if (!ret)
-		ret = net_recv(bed->sock, NET_PEER, &bed->remote, sizeof(bed->remote), limit);
-	if (ret)
-		return ret;
-	ret = bl_net_qp_connect(bed->nic, net_bed_qp(bed), bed->options->uc, &bed->local, &bed->remote);
-	if (ret)
-		return tool_fail(-ret, "connecting the queue pair: %s", strerror(-ret));
-	ret = net_barrier(bed->sock, limit);
-	if (!ret)
-		net_say(bed->options, "QP has been successfully connected and ready to use");
-	return ret;
-}
-
-int net_bed_kernel(struct net_bed *bed, const char *ptx, const char *name, CUfunction *fn)
-{
+	const struct bl_cuda *cu = bed->device.cu;
 	int ret = bed->module ? 0 : net_kernel_load(&bed->device, ptx, &bed->module);
 
-	return ret ? ret : tool_cuda(bed->device.cu->cuModuleGetFunction(fn, bed->module, name), name);
-}
-
-int net_bed_check(struct net_bed *bed)
-{
-	struct bl_net_qp_error error = { .sz = sizeof(error) };
-	int ret = bl_net_qp_error(bed->qp->qp_gverbs, &error);
-
-	if (ret)
-		return tool_fail(-ret, "queue pair: %s", strerror(-ret));
-	return error.has_error ? tool_fail(EIO, "queue pair: %s", error.text) : 0;
+	if (!ret)
+		ret = tool_cuda(cu->cuModuleGetFunction(fn, bed->module, name), name);
+	/* loading waits for kernels that run, such as the other end's, which may wait for this one: now, not at the launch */
+	if (!ret && cu->cuFuncLoad)
+		ret = tool_cuda(cu->cuFuncLoad(*fn), "cuFuncLoad");
+	return ret;
 }
 
 void net_bed_close(struct net_bed *bed)
@@ -221,8 +172,8 @@ void net_bed_close(struct net_bed *bed)
 		bed->device.cu->cuModuleUnload(bed->module);
 	if (bed->state)
 		doca_gpu_mem_free(bed->gpu, bed->state_gpu);
-	if (bed->qp)
-		doca_gpu_verbs_destroy_qp_hl(bed->qp);
+	while (bed->nr_qps)
+		net_bed_qp_drop(bed);
 	net_cpu_close(bed);
 	if (bed->pd)
 		bl_net_dealloc_pd(bed->pd);
@@ -237,6 +188,12 @@ void net_bed_close(struct net_bed *bed)
 	bed->sock = -1;
 }
 
+/* No more than the program needs. */
+static int access_of(const struct net_program *program)
+{
+	return ACCESS | (program->reads ? IBV_ACCESS_REMOTE_READ : 0) | (program->atomics ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+}
+
 int net_buffer_alloc(struct net_bed *bed, enum doca_gpu_mem_type mtype, size_t len, struct net_buffer *buffer)
 {
 	doca_error_t err = doca_gpu_mem_alloc(bed->gpu, len, 0, mtype, &buffer->gpu, &buffer->cpu);
@@ -244,7 +201,8 @@ int net_buffer_alloc(struct net_bed *bed, enum doca_gpu_mem_type mtype, size_t l
 	if (err)
 		return net_doca_fail(err, "buffer");
 	buffer->len = len;
-	buffer->mr = bl_net_reg_mr(bed->pd, mtype == DOCA_GPU_MEM_TYPE_CPU_GPU ? buffer->cpu : buffer->gpu, len, ACCESS);
+	buffer->mr = bl_net_reg_mr(bed->pd, mtype == DOCA_GPU_MEM_TYPE_CPU_GPU ? buffer->cpu : buffer->gpu, len,
+				   access_of(bed->options->program));
 	if (buffer->mr)
 		return 0;
 	return net_fail_errno("registering the buffer");

@@ -10,12 +10,15 @@
 #include "net/options.h"
 
 struct net_cpu;
+struct net_pair;
+struct net_ptx;
 
 /* What an end is made of. */
 enum {
 	NET_BED_COLLAPSED = 1, /* one completion for all sends */
 	NET_BED_RECEIVES = 2,  /* a receive queue of NET_SLOTS */
 	NET_BED_CPU = 4,       /* no GPU: a CPU posts and polls */
+	NET_BED_COUNTS = 8,    /* each queue pair of the client has a companion, connected with itself */
 };
 
 #define NET_SLOTS 64U
@@ -43,12 +46,19 @@ struct net_region {
  * @nic:     NIC
  * @nic_name: its name
  * @pd:	     domain
- * @qp:	     queue pair
- * @qp_dev:  its object on the GPU
+ * @kind:    NET_BED_*
+ * @qps:     queue pairs
+ * @qp_devs: their objects on the GPU
+ * @nr_qps:  how many
+ * @groups:  of NET_BED_COUNTS: what the queue pairs are parts of
+ * @companions: objects on the GPU of their companions
  * @path:    how it works
- * @local:   this end
+ * @local:   this end, of the last queue pair
  * @remote:  the other end
  * @cpu:     the queue pair of NET_BED_CPU
+ * @listen_fd: where a server waits for its client; -1: nowhere
+ * @pair:    with the other end in this process; NULL: there is none
+ * @left:    net_session_leave() was here
  * @until_end: a kernel is to run until the peer says NET_END
  * @stream:  of the kernels
  * @module:  the kernels
@@ -58,13 +68,20 @@ struct net_region {
 struct net_bed {
 	const struct net_options *options;
 	int sock;
+	int listen_fd;
+	struct net_pair *pair;
+	bool left;
 	struct tool_device device;
 	struct doca_gpu *gpu;
 	struct ibv_context *nic;
 	const char *nic_name;
 	struct ibv_pd *pd;
-	struct doca_gpu_verbs_qp_hl *qp;
-	struct doca_gpu_dev_verbs_qp *qp_dev;
+	unsigned int kind;
+	struct doca_gpu_verbs_qp_hl *qps[BL_NET_MAX_QPS];
+	struct doca_gpu_dev_verbs_qp *qp_devs[BL_NET_MAX_QPS];
+	unsigned int nr_qps;
+	struct doca_gpu_verbs_qp_group_hl *groups[BL_NET_MAX_QPS];
+	struct doca_gpu_dev_verbs_qp *companions[BL_NET_MAX_QPS];
 	struct bl_net_qp_path path;
 	struct bl_net_peer local, remote;
 	struct net_cpu *cpu;
@@ -83,27 +100,44 @@ struct net_buffer {
 	struct ibv_mr *mr;
 };
 
+/* What CUDA and the library read from the environment, from the options; what the user has set there stays. */
+void net_bed_limits(const struct net_options *options);
+
+/* Whether two PCI addresses are one GPU's. */
+bool net_same_gpu(const char *a, const char *b);
+
 /**
  * net_bed_open() - Open GPU and NIC and make a queue pair
- * @options:   what the user asked for
- * @kind:      NET_BED_*
- * @bed:       receives it, to be given to net_bed_close() also after a failure
+ * @bed:  its options are set; to be given to net_bed_close() also after a failure
+ * @kind: NET_BED_*
  *
  * Return: 0, or -errno with tool_why().
  */
-int net_bed_open(const struct net_options *options, unsigned int kind, struct net_bed *bed);
+int net_bed_open(struct net_bed *bed, unsigned int kind);
 
-/* Exchange the ends of the connection with the peer, and connect. */
-int net_bed_connect(struct net_bed *bed);
+/* Make one more queue pair. */
+int net_bed_qp_make(struct net_bed *bed);
+
+/* Undo it for the last one. */
+void net_bed_qp_drop(struct net_bed *bed);
+
+/* Exchange the ends of the connections with the peer, and connect; all but the first of @nr queue pairs are made here. */
+int net_bed_connect(struct net_bed *bed, unsigned int nr);
+
+/* Have kernels end, now. */
+void net_bed_stop(struct net_bed *bed);
+
+/* The first queue pair that has failed, and why; false: none has, and the text is what one waits for, or empty. */
+bool net_bed_error(const struct net_bed *bed, struct bl_net_qp_error *error);
 
 /*
- * Ask the NIC whether the queue pair works: 0, or -EIO with tool_why(), the cause. What the NIC wrote before, and what the
+ * Ask the NIC whether the queue pairs work: 0, or -EIO with tool_why(), the cause. What the NIC wrote before, and what the
  * caller did, are in order afterwards: the NIC answers under the lock that it moves bytes under.
  */
 int net_bed_check(struct net_bed *bed);
 
 /* Load the kernels and get one of them. */
-int net_bed_kernel(struct net_bed *bed, const char *ptx, const char *name, CUfunction *fn);
+int net_bed_kernel(struct net_bed *bed, const struct net_ptx *ptx, const char *name, CUfunction *fn);
 
 void net_bed_close(struct net_bed *bed);
 
@@ -128,7 +162,7 @@ int net_buffer_fill(struct net_bed *bed, const struct net_buffer *buffer, size_t
  */
 int net_run(struct net_bed *bed, CUfunction fn, unsigned int blocks, unsigned int threads, void *arg);
 
-/* The queue pair, whoever uses it. */
+/* The first queue pair, whoever uses it. */
 struct doca_verbs_qp *net_bed_qp(const struct net_bed *bed);
 
 /* A failure of the library as -errno, with tool_why(). */

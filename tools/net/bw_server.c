@@ -23,8 +23,7 @@ static int check_piece(const unsigned char *bytes, size_t len, unsigned char wan
 	return 0;
 }
 
-/* Every byte; GPU memory by way of the host. */
-static int validate(struct net_bed *bed, const struct net_buffer *buffer, size_t len, unsigned char want,
+int net_bw_validate(struct net_bed *bed, const struct net_buffer *buffer, size_t len, unsigned char want,
 		    struct net_verdict *verdict)
 {
 	unsigned char *piece;
@@ -55,19 +54,22 @@ static int serve_size(struct net_bed *bed, const struct net_hello *hello, unsign
 {
 	size_t len = hello->sizes[index] * hello->threads;
 	unsigned int limit = bed->options->timeout_s;
-	int ret = net_buffer_fill(bed, buffer, len, 0);
+	bool reads = bed->options->program->reads;
+	int ret = net_buffer_fill(bed, buffer, len, reads ? net_bw_value(index) : 0);
 
 	if (!ret)
 		ret = net_bed_check(bed);
 	if (!ret)
 		ret = net_barrier(bed->sock, limit);
-	/* the client is done, and all its writes have been acknowledged */
+	/* the client is done, and all that it did has been acknowledged */
 	if (!ret)
 		ret = net_barrier(bed->sock, limit);
 	if (!ret)
 		ret = net_bed_check(bed);
+	if (!ret && reads)
+		return net_recv(bed->sock, NET_VERDICT, verdict, sizeof(*verdict), limit);
 	if (!ret)
-		ret = validate(bed, buffer, len, net_bw_value(index), verdict);
+		ret = net_bw_validate(bed, buffer, len, net_bw_value(index), verdict);
 	return ret ? ret : net_send(bed->sock, NET_VERDICT, verdict, sizeof(*verdict), limit);
 }
 
@@ -84,14 +86,16 @@ static int serve_sizes(struct net_bed *bed, const struct net_hello *hello, const
 		ret = serve_size(bed, hello, i, buffer, &verdict);
 		if (ret || !verdict.bad)
 			continue;
-		fprintf(stderr, "%s: Validation failed! size %llu: byte %llu is %u, not %u\n", bed->options->program->name,
-			(unsigned long long)hello->sizes[i], (unsigned long long)verdict.off, verdict.seen, net_bw_value(i));
+		fprintf(stderr, "%s: Validation failed! size %llu: byte %llu%s is %u, not %u\n", bed->options->program->name,
+			(unsigned long long)hello->sizes[i], (unsigned long long)verdict.off,
+			bed->options->program->reads ? " of the client" : "", verdict.seen, net_bw_value(i));
 		status = NET_WRONG;
 	}
 	if (!ret)
 		ret = net_session_end(bed);
 	if (!ret && status == NET_OK)
-		fprintf(bed->options->verdict, "Validation successful! Data received correctly from client.\n");
+		fprintf(bed->options->verdict, "Validation successful! Data received correctly %s client.\n",
+			bed->options->program->reads ? "by" : "from");
 	return ret ? ret : status;
 }
 
@@ -109,6 +113,7 @@ int net_bw_serve(struct net_bed *bed, const struct net_hello *hello)
 			       largest * hello->threads, &buffer);
 	if (!ret)
 		ret = serve_sizes(bed, hello, &buffer);
+	net_session_leave(bed, ret);
 	net_buffer_free(bed, &buffer);
 	if (ret < 0 || !options->json)
 		return ret;

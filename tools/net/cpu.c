@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "gpunetio/common/doca_gpunetio_verbs_mlx5.h"
+#include "net/wire.h"
 
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 
@@ -170,9 +171,10 @@ static int look(const char *ring_at, uint32_t index, unsigned char cqe[64])
 	if (opcode == DOCA_GPUNETIO_IB_MLX5_CQE_INVALID || (cqe[63] & 1) != !!(index & NET_SLOTS))
 		return 0;
 	memcpy(cqe, at, 56);
-	if (opcode == DOCA_GPUNETIO_IB_MLX5_CQE_REQ_ERR || opcode == DOCA_GPUNETIO_IB_MLX5_CQE_RESP_ERR)
-		return tool_fail(EIO, "Error CQE! request %u: %s", index, bl_net_syndrome_text(cqe[55]));
-	return 1;
+	if (opcode != DOCA_GPUNETIO_IB_MLX5_CQE_REQ_ERR && opcode != DOCA_GPUNETIO_IB_MLX5_CQE_RESP_ERR)
+		return 1;
+	return net_signal() ? net_interrupted() :
+			      tool_fail(EIO, "Error CQE! request %u: %s", index, bl_net_syndrome_text(cqe[55]));
 }
 
 int net_cpu_sent(struct net_cpu *cpu)

@@ -9,9 +9,9 @@
 #include "common/json.h"
 #include "common/stats.h"
 #include "net/cpu.h"
+#include "net/forward.h"
 #include "net/round.h"
 #include "net/say.h"
-#include "net/session.h"
 #include "net/wire.h"
 
 #define LINE	"--------------------------------------------------------------------------------------------------------------\n"
@@ -22,11 +22,12 @@
 
 static const struct net_program program = {
 	.name = "gpunetio_forward_peer",
-	.id = 4,
+	.id = NET_FORWARD_ID,
 	.takes = NET_TAKES_RATE,
 	.about = "Round trips of messages that gpunetio_forward sends back.",
 	.min_size = 16,
 	.max_size = NET_PAGE,
+	.largest = NET_PAGE,
 	.server = "gpunetio_forward",
 	.role = 'c',
 	.uc = 1,
@@ -116,7 +117,7 @@ static int look_around(struct net_round *round)
 	uint64_t now = tool_now_ns();
 
 	if (net_signal())
-		return tool_fail(ECANCELED, "interrupted by signal %d", net_signal());
+		return net_interrupted();
 	if (under_way(round) && now - round->last_ns > LOST_NS) {
 		round->lost += under_way(round);
 		round->last_ns = now;
@@ -233,8 +234,11 @@ static int run(struct net_bed *bed, struct net_hello *hello)
 
 int main(int argc, char **argv)
 {
+	const struct net_part part = { .program = &program, .kind = NET_BED_CPU, .run = run };
 	struct net_options options;
+	struct net_part server;
 
 	net_options_parse(argc, argv, &program, &options);
-	return net_session_main(&options, NET_BED_CPU, run);
+	server = net_forward_part(&options);
+	return net_session_main(&options, &part, &server);
 }

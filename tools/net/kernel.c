@@ -1,95 +1,44 @@
 // SPDX-License-Identifier: MIT
 #include "net/kernel.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/error.h"
+#include "common/object.h"
 
-#define OBJECT	   "gpunetio_kernels.so"
-#define OBJECT_MAX (64UL << 20)
+#define OBJECT "gpunetio_kernels.so"
 
 #ifdef HAVE_NET_PTX
-extern const char bl_net_forward_ptx[], bl_net_put_bw_ptx[], bl_net_write_bw_ptx[], bl_net_write_lat_ptx[];
-const char *const net_forward_ptx = bl_net_forward_ptx;
-const char *const net_put_bw_ptx = bl_net_put_bw_ptx;
-const char *const net_write_bw_ptx = bl_net_write_bw_ptx;
-const char *const net_write_lat_ptx = bl_net_write_lat_ptx;
+#define DECLARE(name, arch) extern const char bl_net_##name##_ptx_##arch[]
+#ifdef HAVE_NET_PTX_90
+#define PTX(name)                                                                                                      \
+	DECLARE(name, 75);                                                                                             \
+	DECLARE(name, 90);                                                                                             \
+	const struct net_ptx net_##name##_ptx = { bl_net_##name##_ptx_75, bl_net_##name##_ptx_90 }
 #else
-const char *const net_forward_ptx;
-const char *const net_put_bw_ptx;
-const char *const net_write_bw_ptx;
-const char *const net_write_lat_ptx;
+#define PTX(name)                                                                                                      \
+	DECLARE(name, 75);                                                                                             \
+	const struct net_ptx net_##name##_ptx = { bl_net_##name##_ptx_75, NULL }
+#endif
+#else
+#define PTX(name) const struct net_ptx net_##name##_ptx
 #endif
 
-static int object_path(char *path, size_t size)
+PTX(counter_bw);
+PTX(forward);
+PTX(get_bw);
+PTX(put_bw);
+PTX(signal_lat);
+PTX(write_bw);
+PTX(write_lat);
+
+int net_kernel_load(const struct tool_device *device, const struct net_ptx *ptx, CUmodule *module)
 {
-	ssize_t len = readlink("/proc/self/exe", path, size);
-	char *slash;
-
-	if (len < 0)
-		return tool_fail(errno, "/proc/self/exe: %s", strerror(errno));
-	if ((size_t)len >= size)
-		return tool_fail(ENAMETOOLONG, "the program's path is too long");
-	path[len] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash + 1 - path) + sizeof(OBJECT) > size)
-		return tool_fail(ENAMETOOLONG, "the program's path is too long");
-	memcpy(slash + 1, OBJECT, sizeof(OBJECT));
-	return 0;
-}
-
-/* The whole file, to be freed. NULL with errno. */
-static void *read_file(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	void *bytes = NULL;
-	long len;
-
-	if (!file)
-		return NULL;
-	errno = EINVAL;
-	if (!fseek(file, 0, SEEK_END) && (len = ftell(file)) > 0 && (unsigned long)len <= OBJECT_MAX) {
-		rewind(file);
-		bytes = malloc((size_t)len);
-		if (bytes && fread(bytes, 1, (size_t)len, file) != (size_t)len) {
-			free(bytes);
-			bytes = NULL;
-			errno = EIO;
-		}
-	}
-	fclose(file);
-	return bytes;
-}
-
-static int load_object(const struct tool_device *device, const char *why, CUmodule *module)
-{
-	char path[4096];
-	CUresult res;
-	void *bytes;
-	int ret = object_path(path, sizeof(path));
-
-	if (ret)
-		return ret;
-	bytes = read_file(path);
-	if (!bytes)
-		return tool_fail(errno, "no kernel for this GPU: %s; %s: %s", why, path, strerror(errno));
-	res = device->cu->cuModuleLoadData(module, bytes);
-	free(bytes);
-	return res ? tool_fail(bl_cuda_errno(res), "no kernel for this GPU: %s; %s: %s", why, path, bl_cuda_strerror(res)) : 0;
-}
-
-int net_kernel_load(const struct tool_device *device, const char *ptx, CUmodule *module)
-{
+	bool newer = ptx->sm_90 && tool_device_attr(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
 	CUresult res;
 
-	if (!ptx)
-		return load_object(device, "this program was built without nvcc", module);
-	res = device->cu->cuModuleLoadData(module, ptx);
+	if (!ptx->sm_75)
+		return tool_object_load(device, OBJECT, "this program was built without nvcc", module);
+	res = device->cu->cuModuleLoadData(module, newer ? ptx->sm_90 : ptx->sm_75);
 	if (res == CUDA_ERROR_NO_BINARY_FOR_GPU)
-		return load_object(device, "the driver takes no PTX", module);
+		return tool_object_load(device, OBJECT, "the driver takes no PTX", module);
 	return tool_cuda(res, "cuModuleLoadData");
 }

@@ -10,7 +10,8 @@
 #define LEVEL_INFO 6
 
 static const struct tool_name handlers[] = { { "CPU proxy", 1 }, { "GPU doorbell", 2 }, { "GPU BlueFlame", 6 },
-					     { "GPU without record", 10 }, { NULL, 0 } };
+					     { "GPU without record", 10 },
+					     { "CPU proxy, free flow", 17 }, { NULL, 0 } };
 static const struct tool_name ringers[] = { { "GPU", BL_NET_RINGER_GPU },	  { "NIC looks at the word", BL_NET_RINGER_NIC },
 					    { "service", BL_NET_RINGER_SERVICE }, { "library", BL_NET_RINGER_LIBRARY },
 					    { "program", BL_NET_RINGER_PROGRAM }, { NULL, 0 } };

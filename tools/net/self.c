@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* --self: the program once more, as its own server. */
+/* --self: the program once more, as its own server, in a process or a thread of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/stats.h"
-#include "net/session.h"
+#include "net/self.h"
 #include "net/wire.h"
 
 #define MAX_ARGS 32
@@ -57,10 +57,10 @@ static void make_words(const struct net_options *options, int fd, struct words *
 		add_number(words, "-l", options->gid);
 	if (options->mtu)
 		add_number(words, "--mtu", options->mtu);
-	if (options->device)
-		add(words, "-d", options->device);
-	if (options->gpu)
-		add(words, "-g", options->gpu);
+	if (options->server_device || options->device)
+		add(words, "-d", options->server_device ? options->server_device : options->device);
+	if (options->server_gpu || options->gpu)
+		add(words, "-g", options->server_gpu ? options->server_gpu : options->gpu);
 	add(words, "--qp-type", tool_value_name(options->uc, net_qp_types));
 	words->argv[words->nr] = NULL;
 }
@@ -98,18 +98,26 @@ static void become_server(const struct net_options *options, int fd, const struc
 	_exit(NET_FAILED);
 }
 
-int net_self_start(struct net_options *options, struct net_self *self)
+bool net_self_is_thread(const struct net_options *options)
+{
+	const char *gpu = options->gpu ? options->gpu : "";
+
+	if (options->self != NET_SELF_AUTO)
+		return options->self == NET_SELF_THREAD;
+	/* another program has no kernel on this one's GPU, and another GPU has a context of its own anyway */
+	return !options->program->server && (!options->server_gpu || net_same_gpu(options->server_gpu, gpu));
+}
+
+static int start_process(const struct net_options *options, int fd, struct net_self *self)
 {
 	struct words words = { .nr = 0 };
 	pid_t parent = getpid();
-	int fd, err, ret = find_server(options, &words);
+	int err, ret = find_server(options, &words);
 
-	if (ret)
+	if (ret) {
+		close(fd);
 		return ret;
-	fd = net_listen(0, true);
-	if (fd < 0)
-		return fd;
-	self->port = net_listen_port(fd);
+	}
 	make_words(options, fd, &words);
 	fflush(NULL);
 	self->pid = fork();
@@ -123,14 +131,23 @@ int net_self_start(struct net_options *options, struct net_self *self)
 	return tool_fail(err, "fork: %s", strerror(err));
 }
 
-int net_self_wait(const struct net_options *options, struct net_self *self, int status)
+int net_self_start(struct net_options *options, const struct net_part *server, struct net_self *self)
+{
+	int fd = net_listen(0, true);
+
+	if (fd < 0)
+		return fd;
+	options->port = net_listen_port(fd);
+	/* a process before there is a GPU: one that uses a GPU cannot be copied */
+	return net_self_is_thread(options) ? net_self_thread_start(options, server, fd, self) : start_process(options, fd, self);
+}
+
+static int wait_process(const struct net_options *options, struct net_self *self, int status)
 {
 	uint64_t deadline = tool_now_ns() + (options->timeout_s + 15) * 1000000000ULL;
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	int how = 0;
 
-	if (!self->pid)
-		return status;
 	while (!waitpid(self->pid, &how, WNOHANG)) {
 		if (tool_now_ns() >= deadline)
 			kill(self->pid, SIGKILL);
@@ -141,4 +158,11 @@ int net_self_wait(const struct net_options *options, struct net_self *self, int 
 		return status ? status : NET_FAILED;
 	}
 	return WEXITSTATUS(how) > status ? WEXITSTATUS(how) : status;
+}
+
+int net_self_wait(const struct net_options *options, struct net_self *self, int status)
+{
+	if (self->thread)
+		return net_self_thread_wait(options, self, status);
+	return self->pid ? wait_process(options, self, status) : status;
 }

@@ -3,8 +3,6 @@
 #ifndef TOOLS_NET_SESSION_H
 #define TOOLS_NET_SESSION_H
 
-#include <sys/types.h>
-
 #include "net/bed.h"
 
 /* Exit statuses: done and right; could not be done; done and the bytes were wrong. */
@@ -18,6 +16,7 @@ enum { NET_OK = 0, NET_FAILED = 1, NET_WRONG = 2 };
  * @nr_sizes: of @sizes
  * @iters:    for each size
  * @sizes:    bytes
+ * @qps:      queue pairs
  * @imm:      1: messages are RDMA writes with an immediate
  */
 struct net_hello {
@@ -27,46 +26,53 @@ struct net_hello {
 	uint32_t nr_sizes;
 	uint64_t iters;
 	uint64_t sizes[NET_MAX_SIZES];
-	uint64_t imm;
+	uint32_t qps;
+	uint32_t imm;
 };
 
 /**
- * struct net_self - the server of --self
- * @pid: 0: there is none
- * @port: that it listens at
+ * struct net_part - what one end is
+ * @program: its names and limits
+ * @kind:    NET_BED_*
+ * @run:     the program's own part, with the peer met; returns NET_OK, NET_WRONG or -errno with tool_why()
  */
-struct net_self {
-	pid_t pid;
-	uint16_t port;
+struct net_part {
+	const struct net_program *program;
+	unsigned int kind;
+	int (*run)(struct net_bed *bed, struct net_hello *hello);
 };
-
-/* Start the server of --self as a process of its own. Return: 0, or -errno with tool_why(). */
-int net_self_start(struct net_options *options, struct net_self *self);
-
-/* Wait for it, or end it when it takes too long. Return: the worse of its exit status and @status. */
-int net_self_wait(const struct net_options *options, struct net_self *self, int status);
-
-/**
- * net_session_open() - Meet the peer
- * @bed:   open
- * @self:  of --self
- * @hello: a client's is sent; a server receives it
- *
- * Return: 0, or -errno with tool_why().
- */
-int net_session_open(struct net_bed *bed, const struct net_self *self, struct net_hello *hello);
 
 /* Both ends are done. */
 int net_session_end(struct net_bed *bed);
 
 /**
+ * net_session_leave() - An end runs no kernel any more, and is about to free memory
+ * @bed: the end
+ * @ret: how it went
+ *
+ * A failure is told to the user and to the peer. Freeing memory waits for all kernels of a context: where the peer's run
+ * in the same one, this waits for it to come here too. Only the first call for an end does anything.
+ */
+void net_session_leave(struct net_bed *bed, int ret);
+
+/**
+ * net_session_play() - One end, from opening the GPU to closing it
+ * @options: of this end
+ * @part:    what it is
+ * @pair:    shared with the other end, in this process; NULL: that is elsewhere
+ *
+ * Return: exit status.
+ */
+int net_session_play(const struct net_options *options, const struct net_part *part, struct net_pair *pair);
+
+/**
  * net_session_main() - What is the same for all programs
  * @options: read
- * @kind:    NET_BED_*
- * @run:     the program's own part, with the peer met; returns NET_OK, NET_WRONG or -errno with tool_why()
+ * @part:    what this end is
+ * @server:  what the server of --self is, as a thread
  *
  * Return: exit status; a failure is told to the user and to the peer.
  */
-int net_session_main(struct net_options *options, unsigned int kind, int (*run)(struct net_bed *bed, struct net_hello *hello));
+int net_session_main(struct net_options *options, const struct net_part *part, const struct net_part *server);
 
 #endif

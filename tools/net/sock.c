@@ -62,11 +62,11 @@ uint16_t net_listen_port(int fd)
 						  ((struct sockaddr_in *)&addr)->sin_port);
 }
 
-int net_accept(int fd, unsigned int timeout_s)
+static int await_client(int fd, unsigned int timeout_s)
 {
 	uint64_t deadline = tool_now_ns() + timeout_s * 1000000000ULL;
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	int client, err;
+	int client;
 
 	while (poll(&pfd, 1, 100) <= 0) {
 		if (net_signal())
@@ -75,11 +75,16 @@ int net_accept(int fd, unsigned int timeout_s)
 			return tool_fail(ETIMEDOUT, "no client came within %u s", timeout_s);
 	}
 	client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	err = errno;
+	return client < 0 ? tool_fail(errno, "accept: %s", strerror(errno)) : client;
+}
+
+int net_accept(int fd, unsigned int timeout_s)
+{
+	int client = await_client(fd, timeout_s);
+
 	close(fd);
-	if (client < 0)
-		return tool_fail(err, "accept: %s", strerror(err));
-	no_delay(client);
+	if (client >= 0)
+		no_delay(client);
 	return client;
 }
 
@@ -109,7 +114,7 @@ static int try_one(const struct addrinfo *at, uint64_t deadline)
 	return -err;
 }
 
-int net_connect(const char *host, uint16_t port, unsigned int timeout_s)
+int net_connect(const char *host, uint16_t port, bool again, unsigned int timeout_s)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	uint64_t deadline = tool_now_ns() + timeout_s * 1000000000ULL;
@@ -127,11 +132,13 @@ int net_connect(const char *host, uint16_t port, unsigned int timeout_s)
 			if (ret >= 0)
 				break;
 		}
-		if (ret != -ECONNREFUSED || net_signal())
+		if (ret != -ECONNREFUSED || !again || net_signal())
 			break;
 		poll(NULL, 0, AGAIN_MS);
 	} while (tool_now_ns() < deadline);
 	freeaddrinfo(list);
+	if (ret < 0 && net_signal())
+		return net_interrupted();
 	if (ret < 0)
 		return tool_fail(-ret, "server %s port %u: %s", host, port, strerror(-ret));
 	no_delay(ret);

@@ -43,6 +43,11 @@ int net_signal(void)
 	return caught;
 }
 
+int net_interrupted(void)
+{
+	return caught ? tool_fail(ECANCELED, "interrupted by signal %d", (int)caught) : 0;
+}
+
 static uint64_t deadline_in(unsigned int timeout_s)
 {
 	return tool_now_ns() + timeout_s * 1000000000ULL;
@@ -189,7 +194,7 @@ int net_peek(int fd)
 		nr = recv(fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
 	}
 	if (!nr)
-		return tool_fail(ECONNRESET, "the peer has ended");
+		return caught ? net_interrupted() : tool_fail(ECONNRESET, "the peer has ended");
 	if (nr < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : tool_fail(errno, "peer: %s", strerror(errno));
 	return nr == sizeof(head) && head.magic == MAGIC ? head.kind : 0;

@@ -32,14 +32,22 @@ int net_listen(uint16_t port, bool local);
 uint16_t net_listen_port(int fd);
 
 /**
- * net_accept() - Wait for the one client; the socket that listened is closed
+ * net_accept() - Wait for the one client; the socket that listened is closed, whether one came or not
  *
  * Return: socket, or -errno with tool_why() (-ETIMEDOUT).
  */
 int net_accept(int fd, unsigned int timeout_s);
 
-/* Connect to a server, again and again until it listens. Return: socket, or -errno with tool_why(). */
-int net_connect(const char *host, uint16_t port, unsigned int timeout_s);
+/**
+ * net_connect() - Connect to a server
+ * @host:  its name or address
+ * @port:  TCP port
+ * @again: again and again until it listens; else it is one that does, or has ended
+ * @timeout_s: longest wait
+ *
+ * Return: socket, or -errno with tool_why().
+ */
+int net_connect(const char *host, uint16_t port, bool again, unsigned int timeout_s);
 
 /**
  * net_send() - Send a message
@@ -75,5 +83,11 @@ int net_barrier(int fd, unsigned int timeout_s);
 /* SIGINT and SIGTERM end waits from now on; the number of the signal that came, or 0. */
 void net_catch_signals(void);
 int net_signal(void);
+
+/*
+ * -ECANCELED with tool_why() when a signal came, or 0. It is the cause to name: the other end of --self may have seen the
+ * signal first, and all that this one sees is that it is gone.
+ */
+int net_interrupted(void);
 
 #endif

@@ -3,13 +3,25 @@
 #include "emu/grid/cuda_host.h"
 #include "state.cuh"
 
+namespace counter_bw
+{
+#include "counter_bw.cu"
+}
 namespace forward
 {
 #include "forward.cu"
 }
+namespace get_bw
+{
+#include "get_bw.cu"
+}
 namespace put_bw
 {
 #include "put_bw.cu"
+}
+namespace signal_lat
+{
+#include "signal_lat.cu"
 }
 namespace write_bw
 {
