@@ -13,6 +13,9 @@
 #include "common/json.h"
 #include "demo/demo.h"
 #include "doctor/doctor.h"
+#ifdef HAVE_NET
+#include "netstat/netstat.h"
+#endif
 #ifdef HAVE_CUFILE
 #include "stat/stat.h"
 #endif
@@ -180,7 +183,10 @@ static const struct command commands[] = {
 	{ "providers", run_providers, "list the ways to reach GPU memory, and which of them can serve here" },
 	{ "bench", run_bench, "check that CPU and GPU see each other's writes, measure copies, and write a report" },
 #ifdef HAVE_CUFILE
-	{ "stat", stat_main, "show what processes that use libcufile have read and written, by which path" },
+	{ "stat", stat_main, "show what processes that use libcufile, or NICs, have moved, by which path, and how fast" },
+#endif
+#ifdef HAVE_NET
+	{ "dump", netstat_dump_main, "show NICs, queues, requests and memory of a process that runs, and why it waits" },
 #endif
 	{ "version", run_version, "show the versions of this tool and of the library" },
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* "barlane stat": which processes count, what one of them has done by which path, and what it is doing. */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +11,9 @@
 #include "common/json.h"
 #include "common/option.h"
 #include "common/tree.h"
+#ifdef HAVE_NET
+#include "netstat/netstat.h"
+#endif
 #include "stat/stat.h"
 
 static const char *const path_names[BL_PATH_NR] = { "nvfs", "mapped", "staged", "plain" };
@@ -19,13 +23,55 @@ struct options {
 	double interval;
 	uint64_t count;
 	bool json;
+	bool net;
 };
+
+#ifndef HAVE_NET
+static bool has_nics(pid_t pid)
+{
+	return false;
+}
+
+static int nics_of_all(struct json_object *object)
+{
+	return 0;
+}
+
+static int nics_of(const struct options *opt)
+{
+	tool_die("this was built without the network lane");
+}
+#else
+static bool has_nics(pid_t pid)
+{
+	struct netstat_process process;
+	int ret = netstat_open(pid, &process);
+
+	if (!ret)
+		netstat_close(&process);
+	return !ret;
+}
+
+/* Behind the list of those that count storage; @object: the document, NULL: text. Return: how many, of text. */
+static int nics_of_all(struct json_object *object)
+{
+	if (!object)
+		return netstat_list_text();
+	tool_json_add(object, "network", netstat_list_json());
+	return 0;
+}
+
+static int nics_of(const struct options *opt)
+{
+	return netstat_stat(opt->pid, opt->interval, opt->count, opt->json);
+}
+#endif
 
 static void usage(FILE *out)
 {
 	fputs("usage: barlane stat [--json]\n"
-	      "       barlane stat PID [--json]\n"
-	      "       barlane stat PID --interval SECONDS [--count N]\n",
+	      "       barlane stat PID [--net] [--json]\n"
+	      "       barlane stat PID [--net] --interval SECONDS [--count N]\n",
 	      out);
 }
 
@@ -90,12 +136,14 @@ static int list(const struct options *opt)
 	if (!opt->json)
 		printf("%8s  %-16s %5s %12s %12s %8s\n", "PID", "NAME", "LEVEL", "READ_MIB", "WRITTEN_MIB", "ERRORS");
 	nr = bl_stats_shm_each(list_one, array);
+	nr = nr > 0 ? nr : 0;
 	if (opt->json) {
 		tool_json_string(object, "version", bl_version());
 		tool_json_add(object, "processes", array);
+		nics_of_all(object);
 		write_out(object);
-	} else if (nr <= 0) {
-		printf("none counts; profile.cufile_stats of cufile.json is 1, 2 or 3 in those that do\n");
+	} else if (nics_of_all(NULL) + nr <= 0) {
+		printf("none counts, and none has a NIC; profile.cufile_stats of cufile.json is 1, 2 or 3 in those that count\n");
 	}
 	return EXIT_SUCCESS;
 }
@@ -298,6 +346,7 @@ static void parse(int argc, char **argv, struct options *opt)
 {
 	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
 					       { "json", no_argument, NULL, 'J' },
+					       { "net", no_argument, NULL, 'N' },
 					       { "interval", required_argument, NULL, 'i' },
 					       { "count", required_argument, NULL, 'c' },
 					       { NULL, 0, NULL, 0 } };
@@ -306,6 +355,8 @@ static void parse(int argc, char **argv, struct options *opt)
 	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
 		if (c == 'J')
 			opt->json = true;
+		else if (c == 'N')
+			opt->net = true;
 		else if (c == 'i')
 			opt->interval = interval(optarg);
 		else if (c == 'c')
@@ -321,8 +372,24 @@ static void parse(int argc, char **argv, struct options *opt)
 		tool_die("unexpected argument \"%s\"", argv[optind]);
 	if (opt->interval > 0 && (!opt->pid || opt->json))
 		tool_die("--interval needs a process, and is text");
+	if (opt->net && !opt->pid)
+		tool_die("--net needs a process");
 	if (opt->count && !(opt->interval > 0))
 		tool_die("--count needs --interval");
+}
+
+/* A process that has NICs and counts no storage is shown by its NICs; one that has both, too, when that is asked for. */
+static bool is_of_net(const struct options *opt)
+{
+	const struct bl_stats_shm *shm;
+	int ret;
+
+	if (opt->net)
+		return true;
+	ret = bl_stats_shm_open(opt->pid, &shm);
+	if (!ret)
+		bl_stats_shm_close(shm);
+	return (ret == -ENOENT || ret == -ESTALE) && has_nics(opt->pid);
 }
 
 int stat_main(int argc, char **argv)
@@ -335,6 +402,8 @@ int stat_main(int argc, char **argv)
 	parse(argc, argv, &opt);
 	if (!opt.pid)
 		return list(&opt);
+	if (is_of_net(&opt))
+		return nics_of(&opt);
 	shm = stat_open(opt.pid);
 	stat_take(shm, &sample);
 	if (opt.interval > 0)
