@@ -10,15 +10,15 @@
  *                   keeps the file open, so a file outlives all that is mapped through it.
  *
  * Locks, outermost first
- *   tables_lock          in nvp2p.c: around calls of the GPU driver that give or take a table of pages
+ *   tables_lock          in common/table.c: around calls of the GPU driver that give or take a table of pages
  *   locks of the provider (the GPU driver's; the reservation lock of a dma-buf), and the driver core's around an unbind
- *   watch_lock           in device.c: the list of pins that hold pages
+ *   watch_lock           in common/watch.c: the list of pins that hold pages
  *   mmap_lock            held by the kernel around ->mmap(), faults, and opening or closing a VMA
  *   bl_pin.lock          gone, freed, lost, nr_vmas, type, want, memtype_len; the decision to insert or remove page table entries
  *   i_mmap_rwsem         of bl_file.mapping, and page table locks: in unmap_mapping_range() and vmf_insert_pfn()
  *
  *   bl_file.lock         the choice of a handle; no other lock of ours inside. Look-ups take only the table's own lock.
- *   symbols lock         in nvp2p-symbols.c, a leaf.
+ *   symbols_lock         in common/symbols.c, a leaf.
  *
  * The provider calls back with its locks held and may wait for us. So watch_lock, bl_pin.lock and bl_file.lock are never
  * held while the provider is called (ops->get, ops->put), nor while user memory is copied, which may take mmap_lock.
@@ -39,7 +39,6 @@
 #define pr_fmt(fmt) "gdrdrv: " fmt
 #endif
 
-#include <linux/completion.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -53,6 +52,8 @@
 #include "gdrdrv.h"
 #include "gdrdrv_dmabuf.h"
 #include "runs.h"
+#include "table.h"
+#include "watch.h"
 
 #define BL_VERSION	   "2.6"
 #define BL_DRV_VERSION	   GDRDRV_VERSION(2, 6)
@@ -74,8 +75,6 @@
 	} while (0)
 
 struct bl_pin;
-struct bl_nvp2p;
-struct nv_p2p_page_table;
 struct pci_dev;
 
 /**
@@ -116,30 +115,6 @@ extern const struct bl_pin_ops bl_pin_nvp2p;
 extern const struct bl_pin_ops bl_pin_dmabuf;
 
 /**
- * struct bl_pin_nv - a pin's part of provider nvp2p
- * @fn:         functions of the GPU driver, of which the pin is a user
- * @table:      pages; not to be touched after the free callback
- * @token:      as given to get
- * @space:      as given to get
- * @persistent: pages stay until put; no callback
- * @by_put:     put_pages_persistent() gives them back
- * @getter:     thread inside get
- * @read:       completed when @table was read: a callback waits for it
- * @called:     completed when a callback has done its work
- */
-struct bl_pin_nv {
-	const struct bl_nvp2p *fn;
-	struct nv_p2p_page_table *table;
-	u64 token;
-	u32 space;
-	bool persistent;
-	bool by_put;
-	struct task_struct *getter;
-	struct completion read;
-	struct completion called;
-};
-
-/**
  * struct bl_pin_db - a pin's part of provider dmabuf
  * @attach: attachment of the dma-buf, which it holds
  * @sgt:    its mapping
@@ -167,7 +142,7 @@ struct bl_pin_db {
  * @gone:        nothing may be mapped any more
  * @freed:       because the provider took the memory back
  * @lost:        because its device went; the provider still has to be told that the pages are given back
- * @watch:       in device.c's list
+ * @watch:       in common/watch.c's list
  * @nr_vmas:     VMAs that show it
  * @want:        type of mapping that was asked for, GDRDRV_MAPPING_*; NONE leaves the choice to us
  * @type:        type of the mapping there is
@@ -196,7 +171,7 @@ struct bl_pin {
 	u32 type;
 	u64 memtype_len;
 	union {
-		struct bl_pin_nv nv;
+		struct bl_table nv;
 		struct bl_pin_db db;
 	};
 };
@@ -271,35 +246,18 @@ u32 bl_platform_tsc_khz(void);
 /* nvp2p.c */
 bool bl_nvp2p_persistent(void);
 
+/* nvp2p-symbols.c, or nvp2p-link.c */
+extern const char bl_nvp2p_flavor[];
+
 /* node.c, or node-misc.c */
 int bl_node_init(void);
 void bl_node_exit(void);
 
-/* device.c, dmabuf-device.c */
+/* device.c */
+void bl_device_lose(const struct list_head *watched, const struct pci_dev *pdev, bool last);
+
+/* dmabuf-device.c */
 #ifdef BL_NV_LINK
-static inline unsigned long bl_device_events(void)
-{
-	return 0;
-}
-
-static inline bool bl_device_watch(struct bl_pin *pin, unsigned long events)
-{
-	return true;
-}
-
-static inline void bl_device_unwatch(struct bl_pin *pin)
-{
-}
-
-static inline int bl_device_init(void)
-{
-	return 0;
-}
-
-static inline void bl_device_exit(void)
-{
-}
-
 static inline int bl_dmabuf_init(void)
 {
 	return 0;
@@ -309,12 +267,6 @@ static inline void bl_dmabuf_exit(void)
 {
 }
 #else
-bool bl_device_has(const struct pci_dev *pdev, phys_addr_t pa, u64 len);
-unsigned long bl_device_events(void);
-bool bl_device_watch(struct bl_pin *pin, unsigned long events);
-void bl_device_unwatch(struct bl_pin *pin);
-int bl_device_init(void);
-void bl_device_exit(void);
 int bl_dmabuf_init(void);
 void bl_dmabuf_exit(void);
 struct device *bl_dmabuf_device(void);

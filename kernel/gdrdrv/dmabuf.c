@@ -39,7 +39,7 @@ static bool is_device_memory(phys_addr_t pa, u64 len)
 	if (pa + len - 1 < pa)
 		return false;
 	for_each_pci_dev(pdev) {
-		if (bl_device_has(pdev, pa, len)) {
+		if (bl_watch_covers(pdev, pa, len)) {
 			pci_dev_put(pdev);
 			return true;
 		}

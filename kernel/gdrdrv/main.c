@@ -5,7 +5,6 @@
  * Stands in for the module of GDRCopy 2.6: same device node, requests, files and parameters. core.h says how it works.
  */
 #include "core.h"
-#include "nvp2p.h"
 
 #include <linux/init.h>
 #include <linux/module.h>
@@ -40,7 +39,7 @@ static int __init gdrdrv_init(void)
 		pr_err("make a device for dma-bufs: %pe\n", ERR_PTR(ret));
 		return ret;
 	}
-	ret = bl_device_init();
+	ret = bl_watch_init(bl_device_lose);
 	if (ret) {
 		pr_err("listen for devices that go: %pe\n", ERR_PTR(ret));
 		goto dmabuf;
@@ -48,7 +47,7 @@ static int __init gdrdrv_init(void)
 	ret = bl_proc_init();
 	if (ret) {
 		pr_err("make /proc/driver/gdrdrv: %pe\n", ERR_PTR(ret));
-		goto device;
+		goto watch;
 	}
 	ret = bl_node_init();
 	if (ret) {
@@ -60,8 +59,8 @@ static int __init gdrdrv_init(void)
 	return 0;
 proc:
 	bl_proc_exit();
-device:
-	bl_device_exit();
+watch:
+	bl_watch_exit();
 dmabuf:
 	bl_dmabuf_exit();
 	return ret;
@@ -72,7 +71,7 @@ static void __exit gdrdrv_exit(void)
 {
 	bl_node_exit();
 	bl_proc_exit();
-	bl_device_exit();
+	bl_watch_exit();
 	bl_dmabuf_exit();
 }
 

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Pins through the GPU driver's nvidia_p2p_get_pages() and its relatives.
- *
- * Without persistence the driver calls nv_freed() when the memory is freed or its owner dies, with locks of its own held.
- * The table of pages is good until that call returns. So the call waits until get has read the table, and put waits for
- * the call.
+ * Pins through the GPU driver's functions, by common/table.c. Those that are not persistent go when the memory is freed or
+ * its owner dies.
  */
 #include "core.h"
 #include "nvp2p.h"
-
-#include <linux/rwsem.h>
-
-/*
- * A table that was called back is gone, and the next one may lie where it lay. put_pages() knows a table by its address and
- * may be called just after that, since nobody can tell in time. So nobody gets a table (read) while one is being put that
- * can be called back (write). Taken outside of the driver's locks; never by a callback.
- */
-static DECLARE_RWSEM(tables_lock);
 
 /* Whether pins of these functions outlive the memory's owner, if that is wanted at all. */
 static bool can_persist(const struct bl_nvp2p *nv)
@@ -44,18 +32,14 @@ bool bl_nvp2p_persistent(void)
 	return ret;
 }
 
-static void nv_freed(void *data)
+static struct bl_pin *pin_of(struct bl_table *table)
 {
-	struct bl_pin *pin = data;
-	bool inside = READ_ONCE(pin->nv.getter) == current;
+	return container_of(table, struct bl_pin, nv);
+}
 
-	if (!inside)
-		wait_for_completion(&pin->nv.read);
-	bl_pin_revoke(pin);
-	if (!inside)
-		pin->nv.fn->free_page_table(pin->nv.table);
-	/* put may go on now, and free the pin */
-	complete_all(&pin->nv.called);
+static void nv_revoke(struct bl_table *table)
+{
+	bl_pin_revoke(pin_of(table));
 }
 
 static int check_table(struct bl_pin *pin, const struct nv_p2p_page_table *table)
@@ -121,96 +105,62 @@ static int check_request(const struct bl_pin_request *req, bool persistent)
 	return 0;
 }
 
-static int call_get(struct bl_pin *pin, const struct bl_pin_request *req)
+static int call_get(struct bl_table *table)
 {
-	struct bl_pin_nv *p = &pin->nv;
-	const struct bl_nvp2p *nv = p->fn;
+	bool force_pcie = pin_of(table)->force_pcie;
 
-	if (p->by_put)
-		return nv->get_pages_persistent(pin->va, pin->len, &p->table,
-						pin->force_pcie ? NV_P2P_GET_FORCE_BAR1 : 0);
-	if (p->persistent && pin->force_pcie)
+	if (table->persistent && table->fn->get_pages_persistent)
+		return bl_table_call_get_persistent(table, force_pcie ? NV_P2P_GET_FORCE_BAR1 : 0);
+	if (table->persistent && force_pcie)
 		return -EOPNOTSUPP;
-	return nv->get_pages(p->token, p->space, pin->va, pin->len, &p->table, p->persistent ? NULL : nv_freed,
-			     pin);
+	return bl_table_call_get(table);
 }
 
-static void call_put(struct bl_pin *pin)
-{
-	struct bl_pin_nv *p = &pin->nv;
-	const struct bl_nvp2p *nv = p->fn;
-	int ret;
-
-	if (p->by_put)
-		ret = nv->put_pages_persistent(pin->va, p->table, 0);
-	else
-		ret = nv->put_pages(p->token, p->space, pin->va, p->table);
-	if (ret)
-		refuse(-ret, "unpin va 0x%llx: the GPU driver does not take the pages back", pin->va);
-}
-
-/* Give back what was not given back by the callback, and wait for one that is running. */
 static void give_back(struct bl_pin *pin)
 {
-	bool freed;
+	int ret = bl_table_put(&pin->nv);
 
-	if (!pin->nv.persistent)
-		down_write(&tables_lock);
-	mutex_lock(&pin->lock);
-	freed = pin->freed;
-	mutex_unlock(&pin->lock);
-	/* a callback that begins now is waited for by put_pages() */
-	if (!freed)
-		call_put(pin);
-	if (!pin->nv.persistent)
-		up_write(&tables_lock);
-	mutex_lock(&pin->lock);
-	freed = pin->freed;
-	mutex_unlock(&pin->lock);
-	if (freed)
-		wait_for_completion(&pin->nv.called);
+	if (ret)
+		refuse(-ret, "unpin va 0x%llx: the GPU driver does not take the pages back", pin->va);
 	atomic_dec(&bl_nr_pins);
 }
 
 static int nv_get(struct bl_pin *pin, const struct bl_pin_request *req)
 {
-	struct bl_pin_nv *p = &pin->nv;
+	struct bl_table *table = &pin->nv;
 	int ret;
 
-	ret = bl_nvp2p_take(&p->fn);
+	ret = bl_nvp2p_take(&table->fn);
 	if (ret)
 		return refuse(-ret, "pin va 0x%llx: no GPU driver for GPL use (a closed one needs NV_LINK=1 here)",
 			      req->va);
-	p->persistent = bl_use_persistent && can_persist(p->fn);
-	p->by_put = p->persistent && p->fn->get_pages_persistent;
-	p->token = req->token;
-	p->space = req->space;
+	table->persistent = bl_use_persistent && can_persist(table->fn);
+	table->token = req->token;
+	table->space = req->space;
+	table->revoke = nv_revoke;
 	pin->force_pcie = req->flags & GDRDRV_PIN_FORCE_PCIE;
-	init_completion(&p->read);
-	init_completion(&p->called);
-	ret = check_request(req, p->persistent);
+	ret = check_request(req, table->persistent);
 	if (!ret)
 		ret = whole_pages(pin, req);
 	if (ret)
 		goto drop;
 
-	down_read(&tables_lock);
-	WRITE_ONCE(p->getter, current);
-	ret = call_get(pin, req);
-	WRITE_ONCE(p->getter, NULL);
-	up_read(&tables_lock);
+	table->va = pin->va;
+	table->len = pin->len;
+	ret = bl_table_get(table, call_get);
 	if (ret) {
 		/* a number of the kernel's own, which must not reach user space */
 		if (ret == -ENOTSUPP)
 			ret = -EOPNOTSUPP;
 		refuse(-ret, "pin va 0x%llx len 0x%llx%s: the GPU driver refuses", pin->va, pin->len,
-		       p->persistent ? " persistent" : "");
+		       table->persistent ? " persistent" : "");
 		goto drop;
 	}
 	atomic_inc(&bl_nr_pins);
 	/* only a callback from inside get_pages() can have come by now: others wait for us */
-	ret = pin->freed ? refuse(EINVAL, "pin va 0x%llx: freed meanwhile", pin->va) : read_table(pin, p->table);
-	complete_all(&p->read);
+	ret = bl_table_is_freed(table) ? refuse(EINVAL, "pin va 0x%llx: freed meanwhile", pin->va) :
+					 read_table(pin, table->pages);
+	bl_table_was_read(table);
 	if (ret)
 		goto give_back;
 	return 0;

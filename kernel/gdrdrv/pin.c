@@ -46,7 +46,7 @@ static int hold(struct bl_file *file, const struct bl_pin_ops *ops, const struct
 		struct bl_pin **pin_p)
 {
 	for (;;) {
-		unsigned long events = bl_device_events();
+		unsigned long events = bl_watch_events();
 		struct bl_pin *pin = pin_new(file, ops);
 		int ret;
 
@@ -57,7 +57,7 @@ static int hold(struct bl_file *file, const struct bl_pin_ops *ops, const struct
 			bl_pin_unref(pin);
 			return ret;
 		}
-		if (bl_device_watch(pin, events)) {
+		if (bl_watch_add(&pin->watch, events)) {
 			*pin_p = pin;
 			return 0;
 		}
@@ -152,7 +152,7 @@ void bl_pin_end(struct bl_pin *pin)
 	pin->gone = true;
 	bl_mmap_zap(pin);
 	mutex_unlock(&pin->lock);
-	bl_device_unwatch(pin);
+	bl_watch_remove(&pin->watch);
 	pin->ops->put(pin);
 	bl_pin_unref(pin);
 }

@@ -3,7 +3,6 @@
  * /proc/driver/gdrdrv: params, and with dbg_enabled nv_get_pages_refcount. Names and lines are those of GDRCopy's module.
  */
 #include "core.h"
-#include "nvp2p.h"
 
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>

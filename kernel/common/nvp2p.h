@@ -2,8 +2,8 @@
 /*
  * nvp2p.h - how the functions of the GPU driver are reached
  */
-#ifndef BL_GDRDRV_NVP2P_H
-#define BL_GDRDRV_NVP2P_H
+#ifndef BL_COMMON_NVP2P_H
+#define BL_COMMON_NVP2P_H
 
 #include "nv_p2p.h"
 
@@ -27,11 +27,25 @@ struct bl_nvp2p {
 };
 
 /*
- * nvp2p-symbols.c, or nvp2p-link.c. Between take and drop the functions may be called and the driver stays loaded.
- * take: -ENODEV when there is no driver. Users: one for each pin.
+ * symbols.c, or a file of the module itself. Between take and drop the functions may be called and the driver stays
+ * loaded. take: -ENODEV when there is no driver. Users: one for each pin.
  */
 int bl_nvp2p_take(const struct bl_nvp2p **nv_p);
 void bl_nvp2p_drop(void);
-extern const char bl_nvp2p_flavor[];
+
+/* symbols.c: bl_nvp2p_keep() may have another answer now. */
+void bl_nvp2p_trim(void);
+
+/* symbols.c, for bl_nvp2p_find(). A set is there as a whole or not at all. */
+bool bl_nvp2p_find_callback(struct bl_nvp2p *nv);
+bool bl_nvp2p_find_persistent(struct bl_nvp2p *nv);
+void bl_nvp2p_find_cap(struct bl_nvp2p *nv);
+
+/*
+ * What symbols.c asks the module that it is part of, with its lock held. find: look up what pins will call; whether they
+ * can be had. keep: whether what was found is kept though it has no user.
+ */
+bool bl_nvp2p_find(struct bl_nvp2p *nv);
+bool bl_nvp2p_keep(void);
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef BL_NV_P2P_H
 #define BL_NV_P2P_H
 
+#include <linux/build_bug.h>
 #include <linux/types.h>
 
 #define NV_P2P_PAGE_64K	      1U /* of enum page_size; 0 is 4 KiB and 2 is 128 KiB */
