@@ -78,7 +78,8 @@ static int open_beside_card(const char *path, int flags)
 {
 	int fd;
 
-	if (!strcmp(path, "/dev/gdrdrv") || starts_with(path, "/proc/driver/gdrdrv"))
+	if (!strcmp(path, "/dev/gdrdrv") || starts_with(path, "/proc/driver/gdrdrv") ||
+	    starts_with(path, "/dev/nvidia-fs") || starts_with(path, "/proc/driver/nvidia-fs/"))
 		return open(path, flags & ~O_CREAT);
 	fd = emu_text_open(path, flags);
 	if (fd != -2)

@@ -9,6 +9,7 @@
 #define BL_COMPAT_H
 
 #include <linux/device/class.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/version.h>
@@ -35,6 +36,49 @@
 #define bl_invalidate_mappings		     move_notify
 #define bl_dma_buf_invalidate_mappings(dmabuf) dma_buf_move_notify(dmabuf)
 #endif
+
+/* Whether a function is a module's; is_vmalloc_or_module_addr() is exported from 6.12 on only. */
+static inline bool bl_is_module_addr(const void *addr)
+{
+#ifdef MODULES_VADDR
+	if ((unsigned long)addr >= MODULES_VADDR && (unsigned long)addr < MODULES_END)
+		return true;
+#endif
+	return is_vmalloc_addr(addr);
+}
+
+/* index of a page; see probe.mk */
+#ifdef BL_HAVE_FOLIO_INDEX
+#define bl_page_index __folio_index
+#else
+#define bl_page_index index
+#endif
+
+/*
+ * Around vfs_iocb_iter_write(): wait until the file system is not frozen, and keep it so until the end of the write.
+ * Since 6.8 that function does the second half by itself, but for the end of a write that was queued.
+ */
+static inline void bl_write_begin(struct kiocb *iocb)
+{
+	kiocb_start_write(iocb);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	kiocb_end_write(iocb);
+#endif
+}
+
+/* for a write that was not queued, or not made */
+static inline void bl_write_end(struct kiocb *iocb)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	kiocb_end_write(iocb);
+#endif
+}
+
+/* in the completion of one that was */
+static inline void bl_write_queued_end(struct kiocb *iocb)
+{
+	kiocb_end_write(iocb);
+}
 
 /* 6.4 dropped the owner */
 static inline struct class *bl_class_create(const char *name)

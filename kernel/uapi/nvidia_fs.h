@@ -8,7 +8,8 @@
  *
  * Commands that fail give -1 with errno EPERM, and the reason, a negative errno value, in the eight bytes at
  * NVIDIA_FS_RETURN_OFFSET of the argument: MAP, READ and WRITE. What fails before the argument was read (the module is
- * being unloaded, the argument cannot be read) has its reason in errno and leaves the argument alone.
+ * being unloaded, the argument cannot be read) has its reason in errno and leaves the argument alone. Reasons of BATCH
+ * are in its entries, by Barlane's module; that of NVIDIA writes none there.
  */
 #ifndef NVIDIA_FS_UAPI_H
 #define NVIDIA_FS_UAPI_H
@@ -26,6 +27,9 @@
 #define NVIDIA_FS_IOC_GET_RDMA_INFO   0x40047406U
 #define NVIDIA_FS_IOC_CLEAR_RDMA_INFO 0x40047407U
 #define NVIDIA_FS_IOC_BATCH	      0x40047408U
+
+/* Barlane's own: NVIDIA's module answers ENOTTY. It encodes its struct, and its errors are in errno. */
+#define NVIDIA_FS_IOC_UNMAP 0x40107480U
 
 /* Offsets and sizes of files, and addresses of GPUs, are multiples of this, whatever the CPU's page is. */
 #define NVIDIA_FS_BLOCK	     4096U
@@ -46,7 +50,7 @@
  * @pdevinfo:  NVIDIA_FS_PDEV() of the GPU
  * @cpuvaddr:  start of the mapping that mmap() of the node gave
  * @gpuvaddr:  device address, any alignment
- * @end_fence_addr: page for struct nvidia_fs_meta, aligned to a block; out: reason of a failure
+ * @end_fence_addr: page for struct nvidia_fs_meta, aligned to a block; out: reason of a failure. After UNMAP it may be 0
  * @sbuf_block: blocks of the shadow mapping
  * @is_bounce_buffer: for the module's statistics
  * @pad:       0
@@ -107,10 +111,16 @@ struct nvidia_fs_io {
 	__u8 pad[3];
 } NVIDIA_FS_PACKED;
 
+/**
+ * struct nvidia_fs_batch - several READs and WRITEs
+ * @ctx_id:     not looked at
+ * @nents:      1 to NVIDIA_FS_MAX_BATCH
+ * @io_entries: address of struct nvidia_fs_io[@nents], whose flags say which of the two
+ */
 struct nvidia_fs_batch {
 	__u64 ctx_id;
-	__u64 nents;	  /* 1 to NVIDIA_FS_MAX_BATCH */
-	__u64 io_entries; /* address of struct nvidia_fs_io[nents] */
+	__u64 nents;
+	__u64 io_entries;
 } NVIDIA_FS_PACKED;
 
 struct nvidia_fs_set_rdma {
@@ -145,6 +155,21 @@ struct nvidia_fs_get_rdma {
 
 struct nvidia_fs_clear_rdma {
 	__u64 cpuvaddr;
+} NVIDIA_FS_PACKED;
+
+/**
+ * struct nvidia_fs_unmap - give GPU memory back and keep the shadow mapping, for a later MAP
+ * @cpuvaddr: start of the shadow mapping; 0: nothing is done, and a module that answers 0 is Barlane's
+ * @flags:    0
+ * @pad:      0
+ *
+ * The page for reports stays pinned: nvidia_fs_map.end_fence_addr may be 0 in the MAP that follows, and means that page.
+ * Errors: EBUSY (a request is in flight), EINVAL (no such mapping, nothing is bound to it, or what has to be 0 is not).
+ */
+struct nvidia_fs_unmap {
+	__u64 cpuvaddr;
+	__u32 flags;
+	__u32 pad;
 } NVIDIA_FS_PACKED;
 
 /* What an argument points to: 104 bytes that can be read and written. */
@@ -210,6 +235,8 @@ NVIDIA_FS_IS(NVIDIA_FS_IOC_SET_RDMA_INFO, NVIDIA_FS_CODE(5));
 NVIDIA_FS_IS(NVIDIA_FS_IOC_GET_RDMA_INFO, NVIDIA_FS_CODE(6));
 NVIDIA_FS_IS(NVIDIA_FS_IOC_CLEAR_RDMA_INFO, NVIDIA_FS_CODE(7));
 NVIDIA_FS_IS(NVIDIA_FS_IOC_BATCH, NVIDIA_FS_CODE(8));
+
+_Static_assert(NVIDIA_FS_IOC_UNMAP == (1U << 30 | sizeof(struct nvidia_fs_unmap) << 16 | 0x74U << 8 | 0x80U), "UNMAP");
 
 NVIDIA_FS_SIZE(map, 48);
 NVIDIA_FS_AT(map, size, 0);

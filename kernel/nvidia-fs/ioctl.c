@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * Requests of user space. All read and some write the whole union. An error of MAP, READ and WRITE is -1, and the
+ * reason lies in the argument; nvidia_fs.h says where. Reasons of a batch lie in its entries.
+ */
+#include "core.h"
+#include "io.h"
+#include "stats.h"
+
+#include <linux/file.h>
+#include <linux/uaccess.h>
+
+static s64 do_map(const struct nvidia_fs_map *arg)
+{
+	struct file *file = bl_mmap_file(arg->cpuvaddr);
+	s64 ret;
+
+	if (!file)
+		return refuse(EINVAL, "map va 0x%llx: no shadow of this process begins at 0x%llx", arg->gpuvaddr,
+			      arg->cpuvaddr);
+	atomic64_inc(&bl_stats.map_n);
+	ret = bl_map_bind(bl_shadow_of(file), arg);
+	if (ret)
+		atomic64_inc(&bl_stats.map_err);
+	else
+		atomic64_inc(&bl_stats.map_ok);
+	fput(file);
+	return ret;
+}
+
+static long do_unmap(const void __user *user)
+{
+	struct nvidia_fs_unmap arg;
+	struct file *file;
+	long ret;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (arg.flags || arg.pad)
+		return refuse(EINVAL, "unmap 0x%llx: flags 0x%x are not known", arg.cpuvaddr, arg.flags);
+	/* who asks whether there is such a request */
+	if (!arg.cpuvaddr)
+		return 0;
+	file = bl_mmap_file(arg.cpuvaddr);
+	if (!file)
+		return refuse(EINVAL, "unmap: no shadow of this process begins at 0x%llx", arg.cpuvaddr);
+	ret = bl_map_unbind(bl_shadow_of(file));
+	fput(file);
+	return ret;
+}
+
+static s64 do_transfer(struct file *f, const struct nvidia_fs_io *arg, bool write)
+{
+	struct bl_io *io;
+	int ret;
+
+	ret = bl_io_new(f, arg, write, &io);
+	if (ret)
+		return bl_io_user_error(ret);
+	bl_io_start(io, true);
+	return bl_io_end(io);
+}
+
+/* MAP, READ, WRITE */
+static long run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void __user *user)
+{
+	s64 ret;
+
+	if (cmd == NVIDIA_FS_IOC_MAP)
+		ret = bl_io_user_error(do_map(&arg->map));
+	else
+		ret = do_transfer(f, &arg->io, cmd == NVIDIA_FS_IOC_WRITE);
+	/* of MAP, that place belongs to an argument which a success leaves alone */
+	if (ret || cmd != NVIDIA_FS_IOC_MAP)
+		arg->io.ioctl_return = ret;
+	if (copy_to_user(user, arg, sizeof(*arg)))
+		return -EFAULT;
+	return ret < 0 ? -1 : 0;
+}
+
+/**
+ * bl_ioctl() - Serve a request
+ * @f:   file of a node
+ * @cmd: NVIDIA_FS_IOC_*
+ * @arg: address of a union nvidia_fs_arg; of UNMAP, of its struct
+ *
+ * Return: 0; of UNMAP an error as it is; of others -1 with the reason in the argument; -ENOTTY (unknown request),
+ * -ENOMEM (the argument cannot be read), -EFAULT (it cannot be written), or what bl_batch_run() and bl_rdma_run() say.
+ */
+long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+	union nvidia_fs_arg args;
+
+	if (cmd == NVIDIA_FS_IOC_UNMAP)
+		return do_unmap(user);
+	if (cmd < NVIDIA_FS_IOC_REMOVE || cmd > NVIDIA_FS_IOC_BATCH)
+		return -ENOTTY;
+	/* the number that the interface has for it */
+	if (copy_from_user(&args, user, sizeof(args)))
+		return -ENOMEM;
+	switch (cmd) {
+	case NVIDIA_FS_IOC_REMOVE:
+		return 0;
+	case NVIDIA_FS_IOC_MAP:
+	case NVIDIA_FS_IOC_READ:
+	case NVIDIA_FS_IOC_WRITE:
+		return run(f, cmd, &args, user);
+	case NVIDIA_FS_IOC_BATCH:
+		return bl_batch_run(f, &args.batch);
+	case NVIDIA_FS_IOC_SET_RDMA_INFO:
+	case NVIDIA_FS_IOC_GET_RDMA_INFO:
+	case NVIDIA_FS_IOC_CLEAR_RDMA_INFO:
+		return bl_rdma_run(cmd, &args, user);
+	default:
+		return -ENOTTY;
+	}
+}

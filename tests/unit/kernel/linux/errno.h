@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* the C library includes this one too */
+#include_next <linux/errno.h>
