@@ -7,12 +7,16 @@
  * LIBRARY is any libcufile.so.0 (default: the loader's), FILE a place for a file of 65 MiB (default ./cufile-stream.tmp; it
  * is removed), TEXT a part of the names of the cases to run (default: all). Each case is a process of its own, so that each
  * meets a library and a context that are new, and has 30 s: a case that hangs is one in which the driver waits for the very
- * stream that waits for the file. Prints a line for each: ok, wrong (bytes or counts) or hangs; how long a submission of a
- * read took the caller, how long a read and a write take from submission to the end of the stream, beside cuFileRead() of
- * the same bytes (all medians); and how long the host function of another stream waits behind large reads.
+ * stream that waits for the file. Prints a line for each: ok, wrong (bytes or counts), way (see below) or hangs; how long a
+ * submission of a read took the caller, how long a read and a write take from submission to the end of the stream, beside
+ * cuFileRead() of the same bytes (all medians); how long the host function of another stream waits behind large reads.
+ *
+ * Last is which way the reads and writes of streams went, as this project's library counts them: cpu (a thread, through the
+ * GPU's mapping), cuda (pinned memory, CUDA's copies), kernel (pinned memory, the kernel), held (a host function waits). A
+ * case that is there for the kernel fails when its writes went another way, where BARLANE_FILE_STREAM_KERNEL is 1.
  *
  * Builds alone: cc -std=gnu17 -D_GNU_SOURCE -O2 -Iinclude -Isrc -include gpu/cuda_abi.h bench/cufile_stream.c
- * src/gpu/cuda.c -o cufile_stream -ldl -lpthread
+ * bench/stream_ways.c src/file/stats_file.c src/gpu/cuda.c -o cufile_stream -ldl -lpthread
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,6 +30,7 @@
 
 #include "cufile.h"
 #include "gpu/cuda.h"
+#include "stream_ways.h"
 #include "util/clock.h"
 
 #define MOST	   (64UL << 20)
@@ -55,6 +60,8 @@
 	X(CUfileError_t, cuFileWriteAsync, (CUfileHandle_t fh, void *base, size_t *size, off_t *pos, off_t *off,       \
 					    ssize_t *bytes, CUstream stream))                                          \
 	X(CUfileError_t, cuFileStreamRegister, (CUstream stream, unsigned int flags))                                  \
+	X(CUfileError_t, cuFileSetStatsLevel, (int level))                                                             \
+	X(CUfileError_t, cuFileStatsStart, (void))                                                                     \
 	X(CUfileError_t, cuFileSetParameterBool, (CUFileBoolConfigParameter_t param, bool value))
 
 #define FIELD(ret, name, params) ret(*name) params;
@@ -75,7 +82,8 @@ enum { REGISTERED = 1, DIRECT = 2, BYPASS = 4, UNALIGNED = 8, POOL_PATH = 16, LI
  * @flags: REGISTERED: the buffer is; DIRECT: the file is opened with O_DIRECT; BYPASS: stream_memops_bypass; UNALIGNED:
  *         offsets and size are; POOL_PATH: this library's path "staged", so that reads do not go by the CPU; LISTED:
  *         the stream is registered although it fixes nothing: this library's kernel is there, if
- *         BARLANE_FILE_STREAM_KERNEL is 1
+ *         BARLANE_FILE_STREAM_KERNEL is 1. In other cases that fix nothing the stream is not registered, and
+ *         operations are held
  * @fixed: CU_FILE_STREAM_FIXED_*
  */
 struct trial {
@@ -139,6 +147,7 @@ static void set_up(const struct trial *trial)
 	if (trial->flags & BYPASS)
 		must(!lib.cuFileSetParameterBool(CUFILE_PARAM_STREAM_MEMOPS_BYPASS, true).err, "parameter");
 	must(!lib.cuFileDriverOpen().err, "cuFileDriverOpen");
+	must(!lib.cuFileSetStatsLevel(1).err && !lib.cuFileStatsStart().err, "statistics");
 	descr.handle.fd = open(file_name, O_RDWR | (trial->flags & DIRECT ? O_DIRECT : 0));
 	must(descr.handle.fd >= 0 && !lib.cuFileHandleRegister(&fh, &descr).err, "cuFileHandleRegister");
 	if (trial->flags & REGISTERED)
@@ -275,10 +284,27 @@ static double other_us(void)
 	return 1e-3 * (double)(atomic_load(&called) - start);
 }
 
+/* Whether the kernel was used where a case is about that. A read goes by the CPU where memory is mapped. */
+static int went_right(const struct trial *trial, const struct ways *ways)
+{
+	const char *kernel = getenv("BARLANE_FILE_STREAM_KERNEL");
+
+	if (!(trial->flags & LISTED) || !ways->known || !kernel || strcmp(kernel, "1"))
+		return 1;
+	for (int way = 0; way < BL_STREAM_NR; way++) {
+		if (way != BL_STREAM_KERNEL && ways->nr[way][1])
+			return 0;
+	}
+	return ways->nr[BL_STREAM_KERNEL][1] > 0;
+}
+
 static int run(const struct trial *trial)
 {
 	int trips = trial->len > LARGE ? LARGE_TRIPS : TRIPS;
+	char reads[64], writes[64];
 	struct times times;
+	struct ways ways;
+	double other;
 	int right = 1;
 
 	alarm(PATIENCE_S);
@@ -292,10 +318,14 @@ static int run(const struct trial *trial)
 		return 1;
 	}
 	measure(trial, &times);
-	printf("ok  %9.1f %10.1f %10.1f %10.1f %10.1f\n", times.submit_us, times.read_us, times.write_us, times.call_us,
-	       other_us());
+	other = other_us();
+	ways_count(&ways);
+	right = went_right(trial, &ways);
+	printf("%s %9.1f %10.1f %10.1f %10.1f %10.1f  read %s, write %s\n", right ? "ok " : "way", times.submit_us,
+	       times.read_us, times.write_us, times.call_us, other, ways_text(&ways, false, reads, sizeof(reads)),
+	       ways_text(&ways, true, writes, sizeof(writes)));
 	fflush(stdout);
-	return 0;
+	return !right;
 }
 
 static int run_apart(const struct trial *trial)
@@ -367,6 +397,7 @@ static const struct trial trials[] = {
 	{ "pinned memory, kernel, 16 MiB", NON_BLOCKING, 16 << 20, POOL_PATH | LISTED, LATE },
 	{ "pinned memory, kernel, 16 MiB, unaligned", NON_BLOCKING, 16 << 20, POOL_PATH | LISTED | UNALIGNED, LATE },
 	{ "registered memory, kernel writes, 1 MiB", NON_BLOCKING, 1 << 20, REGISTERED | LISTED, LATE },
+	{ "pinned memory, kernel, 64 MiB", NON_BLOCKING, 64 << 20, POOL_PATH | LISTED, LATE },
 	{ "pinned memory, kernel, 64 MiB, default stream", DEFAULT_STREAM, 64 << 20, POOL_PATH | LISTED, LATE },
 	{ "non-blocking, 1 MiB, host functions wait", NON_BLOCKING, 1 << 20, REGISTERED | BYPASS, ALL },
 	{ "non-blocking, 16 MiB, host functions wait, unfixed", NON_BLOCKING, 16 << 20, BYPASS, LATE },
@@ -386,7 +417,7 @@ int main(int argc, char **argv)
 		perror(file_name);
 		return 2;
 	}
-	printf("%-52s       submit       read      write cuFileRead  other, us\n", "# case");
+	printf("%-52s       submit       read      write cuFileRead  other, us  ways\n", "# case");
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
 		if (!strstr(trials[i].name, text))
 			continue;

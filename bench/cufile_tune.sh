@@ -39,9 +39,14 @@ straight|read-cached-*-t*|default BARLANE_FILE_PATH=mapped,BARLANE_FILE_TUNE=str
 paths|read-cached-*-t*|default BARLANE_FILE_PATH=mapped BARLANE_FILE_PATH=staged BARLANE_FILE_PATH=plain
 piece|read-cached-16M-t*|default BARLANE_FILE_TUNE=piece=256K BARLANE_FILE_TUNE=piece=1M
 piece-small|read-cached-1M-t*|default BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K
+pair|read-cached-?[4M]*-t*|default BARLANE_FILE_PATH=mapped BARLANE_FILE_TUNE=pair_max=4M BARLANE_FILE_TUNE=pair_max=4M;pair_hot_us=100
+many|read-cached-16M-t4|default BARLANE_FILE_TUNE=helpers_many=0 BARLANE_FILE_TUNE=helpers_many=1 BARLANE_FILE_TUNE=helpers_many=2 BARLANE_FILE_TUNE=straight_most=4 BARLANE_FILE_TUNE=helpers_many=1;straight_most=4
 direct-read|read-direct-*-t*|default BARLANE_FILE_TUNE=direct_one=0 BARLANE_FILE_TUNE=direct_one=1M BARLANE_FILE_TUNE=direct_small=64K BARLANE_FILE_TUNE=direct_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_small=512K BARLANE_FILE_TUNE=cpu_max=0 BARLANE_FILE_TUNE=cpu_max=128K
-direct-write|write-direct-*-t*|default BARLANE_FILE_TUNE=direct_one=0 BARLANE_FILE_TUNE=direct_one=1M BARLANE_FILE_TUNE=direct_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_small=512K
-write|write-cached-*-t*|default BARLANE_FILE_TUNE=land_max=0 BARLANE_FILE_TUNE=land_max=64K BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K BARLANE_FILE_PATH=plain'
+direct-read-1M|read-direct-1M-t*|default BARLANE_FILE_TUNE=direct_small=512K BARLANE_FILE_TUNE=direct_one=1M
+direct-write|write-direct-*-t*|default BARLANE_FILE_TUNE=direct_write_one=0 BARLANE_FILE_TUNE=direct_write_one=1M BARLANE_FILE_TUNE=direct_write_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_write_small=512K
+direct-write-one|write-direct-*-t1|default BARLANE_FILE_TUNE=direct_write_one=1M;load_max=4K BARLANE_FILE_TUNE=direct_write_one=32K;direct_write_small=32K BARLANE_FILE_TUNE=direct_write_small=512K;load_max=16K
+write|write-cached-*-t*|default BARLANE_FILE_TUNE=land_max=0 BARLANE_FILE_TUNE=land_max=64K BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K BARLANE_FILE_PATH=plain
+write-first|write-cached-*-t1|default BARLANE_FILE_TUNE=load_max=4K;land_max=64K;write_first=64K BARLANE_FILE_TUNE=load_max=16K;write_first=128K BARLANE_FILE_TUNE=land_max=32K;write_first=32K'
 
 out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT

@@ -7,6 +7,7 @@
 #include "driver.h"
 #include "error.h"
 #include "gpu/edge.h"
+#include "nvfs.h"
 #include "nvfs_modules.h"
 #include "util/log.h"
 
@@ -47,6 +48,8 @@ static void get_properties(CUfileDrvProps_t *props)
 	if (nvfs) {
 		props->nvfs.major_version = major;
 		props->nvfs.minor_version = minor;
+		/* the module registers with storage drivers, and lists them, while a node is open */
+		bl_nvfs_blocked();
 		props->nvfs.dstatusflags = bl_nvfs_modules_flags();
 		props->per_buffer_cache_size = (unsigned int)config->per_buffer_cache_size_kb;
 	}

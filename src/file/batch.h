@@ -17,6 +17,7 @@
 
 #include "crew.h"
 #include "cufile.h"
+#include "path.h"
 
 struct bl_file;
 struct bl_iobatch;
@@ -129,7 +130,10 @@ int bl_iobatch_cancel(uint64_t id);
  */
 int bl_iobatch_destroy(uint64_t id);
 
-/* Between the files of batches: batch.c has handles and rooms, batch_run.c runs entries, batch_events.c ends them. */
+/*
+ * Between the files of batches: batch.c has handles and rooms, batch_run.c runs entries, batch_group.c those that go to the
+ * nvidia-fs module together, batch_events.c ends them.
+ */
 
 /* Give up references. */
 void bl_iobatch_put(struct bl_iobatch *batch, int refs);
@@ -152,6 +156,18 @@ int bl_iobatch_wait_idle(struct bl_iobatch *batch, uint64_t wait_ns);
 
 /* Run entries that are checked, linked by @next; each ends in bl_iobatch_ended(). */
 void bl_entries_run(struct bl_iobatch *batch, struct bl_entry *first);
+
+/* All that is to be done for an entry but to tell the batch; @path: who served it. */
+void bl_entry_finish(struct bl_entry *entry, ssize_t result, enum bl_path path);
+
+/*
+ * Hand those of a list over that can go to the nvidia-fs module together. Their @queued_ns is set, their state is not.
+ * Return: the others.
+ */
+struct bl_entry *bl_entries_together(struct bl_entry *first);
+
+/* Hand entries to the crew, one by one; where it has no thread, they are run here. */
+void bl_entries_alone(struct bl_entry *first);
 
 /* End an entry as cancelled if it has not begun. */
 void bl_entry_cancel(struct bl_entry *entry);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "config.h"
 #include "error.h"
 #include "file.h"
 #include "io.h"
@@ -44,8 +45,7 @@ static void list_add(struct list *list, struct bl_entry *entry)
 	list->nr++;
 }
 
-/* All that is to be done for an entry but to tell the batch. */
-static void finish(struct bl_entry *entry, ssize_t result, enum bl_path path)
+void bl_entry_finish(struct bl_entry *entry, ssize_t result, enum bl_path path)
 {
 	bool write = entry->params.opcode == CUFILE_WRITE;
 
@@ -74,7 +74,7 @@ static void run_and_end(struct bl_entry *entry)
 
 	if (atomic_compare_exchange_strong(&entry->state, &queued, BL_ENTRY_BEGUN))
 		result = run(entry, &path);
-	finish(entry, result, path);
+	bl_entry_finish(entry, result, path);
 	bl_iobatch_ended(entry->batch, entry, entry, 1);
 }
 
@@ -92,8 +92,16 @@ void bl_entry_cancel(struct bl_entry *entry)
 		return;
 	if (!bl_crew_withdraw(&entry->work))
 		return;
-	finish(entry, -ECANCELED, BL_PATH_PLAIN);
+	bl_entry_finish(entry, -ECANCELED, BL_PATH_PLAIN);
 	bl_iobatch_ended(entry->batch, entry, entry, 1);
+}
+
+/* What is cached goes by path mapped: nothing is tried here where another one is asked for. */
+static bool are_tried(void)
+{
+	enum bl_path forced = bl_file_config()->path;
+
+	return forced == BL_PATH_NR || forced == BL_PATH_MAPPED;
 }
 
 static bool is_small(const struct bl_entry *entry)
@@ -101,29 +109,37 @@ static bool is_small(const struct bl_entry *entry)
 	return entry->params.opcode == CUFILE_READ && entry->params.u.batch.size <= SMALL_LEN;
 }
 
-/* Hand entries to the crew; where it has no thread, do them here. */
-static void hand_over(const struct list *list)
+void bl_entries_alone(struct bl_entry *first)
 {
 	struct bl_entry *next;
+
+	if (!first)
+		return;
+	for (struct bl_entry *entry = first; entry; entry = entry->next) {
+		entry->work = (struct bl_work){ .run = crew_run };
+		if (entry->next)
+			entry->work.next = &entry->next->work;
+	}
+	for (struct bl_entry *entry = first; entry; entry = entry->next)
+		atomic_store(&entry->state, BL_ENTRY_QUEUED);
+	if (!bl_crew_submit(&first->work))
+		return;
+	for (struct bl_entry *entry = first; entry; entry = next) {
+		next = entry->next;
+		run_and_end(entry);
+	}
+}
+
+static void hand_over(const struct list *list)
+{
 	uint64_t now_ns;
 
 	if (!list->first)
 		return;
 	now_ns = bl_now_ns();
-	for (struct bl_entry *entry = list->first; entry; entry = entry->next) {
-		entry->queued_ns = now_ns - entry->submitted_ns;
-		entry->work = (struct bl_work){ .run = crew_run };
-		if (entry->next)
-			entry->work.next = &entry->next->work;
-	}
 	for (struct bl_entry *entry = list->first; entry; entry = entry->next)
-		atomic_store(&entry->state, BL_ENTRY_QUEUED);
-	if (!bl_crew_submit(&list->first->work))
-		return;
-	for (struct bl_entry *entry = list->first; entry; entry = next) {
-		next = entry->next;
-		run_and_end(entry);
-	}
+		entry->queued_ns = now_ns - entry->submitted_ns;
+	bl_entries_alone(bl_entries_together(list->first));
 }
 
 /* One small read here and now. False: it would have to wait for the file. */
@@ -138,7 +154,7 @@ static bool try_here(struct bl_entry *entry, struct list *ended)
 			   params->u.batch.devPtr_offset, &path);
 	if (result == -EAGAIN)
 		return false;
-	finish(entry, result, path);
+	bl_entry_finish(entry, result, path);
 	list_add(ended, entry);
 	return true;
 }
@@ -264,12 +280,13 @@ static bool run_shared(struct bl_iobatch *batch, const struct list *list)
 /* What is for this thread, and what for the crew. */
 static void divide(struct bl_entry *first, struct list *here, struct list *crew)
 {
+	bool tried = are_tried();
 	size_t total = 0;
 	struct bl_entry *next;
 
 	for (struct bl_entry *entry = first; entry; entry = next) {
 		next = entry->next;
-		if (is_small(entry) && total < SMALL_TOTAL) {
+		if (tried && is_small(entry) && total < SMALL_TOTAL) {
 			total += entry->params.u.batch.size;
 			list_add(here, entry);
 		} else {

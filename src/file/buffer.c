@@ -15,10 +15,13 @@
 #include "lane.h"
 #include "nvfs.h"
 #include "pages.h"
+#include "pair.h"
 #include "range.h"
+#include "rings.h"
 #include "stats.h"
 #include "util/log.h"
 #include "util/ref.h"
+#include "util/vmpages.h"
 
 /* From here on a GPU's work sees what a third party wrote before that work was submitted (CUDA's WRITES_ORDERING). */
 #define ATTRIBUTE_WRITES_ORDERING 118
@@ -84,6 +87,7 @@ static int pin_and_map(struct bl_buffer *buffer, bl_ctx_t ctx)
 	}
 	buffer->pin_off = buffer->base - info.va;
 	buffer->mapped = addr;
+	atomic_store_explicit(&buffer->pages, bl_vm_has_pages(addr), memory_order_relaxed);
 	buffer->flush = needs_flush(buffer);
 	return 0;
 }
@@ -265,6 +269,7 @@ void bl_buffer_remove_all(void)
 		bl_buffer_remove((const void *)(uintptr_t)base);
 	}
 	bl_lane_drop_idle();
+	bl_ring_drop_idle();
 }
 
 void bl_buffer_forget(void)
@@ -274,5 +279,7 @@ void bl_buffer_forget(void)
 	unused = NULL;
 	atomic_store(&pinned_bytes, 0);
 	bl_file_lane_forget();
+	bl_ring_forget();
 	bl_pages_forget();
+	bl_pair_forget();
 }

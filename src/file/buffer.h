@@ -4,6 +4,7 @@
 #define BL_FILE_BUFFER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@
  * @pin:     0: could not be pinned
  * @pin_off: offset of @base in the pin
  * @mapped:  CPU address of @base, NULL: could not be mapped
+ * @pages:   the kernel may have struct pages behind @mapped
  * @flush:   see struct bl_mem
  * @target:  the allocation, where it is not the host's
  * @next_free: list of unused ones
@@ -32,6 +34,7 @@ struct bl_buffer {
 	bl_pin_t pin;
 	uint64_t pin_off;
 	void *mapped;
+	atomic_bool pages;
 	bool flush;
 	struct bl_ce_target target;
 	struct bl_buffer *next_free;

@@ -12,10 +12,11 @@
 
 static atomic_uint nr_large; /* requests under way */
 
-extern const struct bl_path_ops bl_path_nvfs, bl_path_mapped, bl_path_staged, bl_path_plain;
+extern const struct bl_path_ops bl_path_nvfs, bl_path_devicepages, bl_path_mapped, bl_path_staged, bl_path_plain;
 
 const struct bl_path_ops *const bl_paths[BL_PATH_NR] = {
 	[BL_PATH_NVFS] = &bl_path_nvfs,
+	[BL_PATH_DEVICEPAGES] = &bl_path_devicepages,
 	[BL_PATH_MAPPED] = &bl_path_mapped,
 	[BL_PATH_STAGED] = &bl_path_staged,
 	[BL_PATH_PLAIN] = &bl_path_plain,
@@ -95,7 +96,11 @@ static int run_only(struct bl_io *io, enum bl_path path)
 	if (why)
 		return refuse(io, path, why);
 	ret = take_turn(io, path);
-	return ret == -EAGAIN ? refuse(io, path, "it cannot do this request") : ret;
+	if (ret != -EAGAIN)
+		return ret;
+	/* it may know better by now */
+	why = why_not(io, path);
+	return refuse(io, path, why ? why : "it cannot do this request");
 }
 
 static int dispatch(struct bl_io *io)
@@ -116,6 +121,16 @@ static int dispatch(struct bl_io *io)
 	return ret == -EAGAIN ? fail(EIO, "fd %d: no path can do this request", io->file->fd) : ret;
 }
 
+enum bl_path bl_io_first(const struct bl_io *io)
+{
+	const struct bl_file_config *config = bl_file_config();
+	struct turn turns[BL_PATH_NR];
+
+	if (config->strict && config->path != BL_PATH_NR && io->mem.target)
+		return why_not(io, config->path) ? BL_PATH_NR : config->path;
+	return line_up(io, config->path, turns) ? turns[0].path : BL_PATH_NR;
+}
+
 int bl_io_dispatch(struct bl_io *io)
 {
 	bool large = io->mem.target && io->len >= bl_file_tune()->help_from;
@@ -129,7 +144,12 @@ int bl_io_dispatch(struct bl_io *io)
 	return ret;
 }
 
+unsigned int bl_io_large(void)
+{
+	return atomic_load_explicit(&nr_large, memory_order_relaxed);
+}
+
 bool bl_io_crowded(void)
 {
-	return atomic_load_explicit(&nr_large, memory_order_relaxed) >= bl_file_tune()->crowd;
+	return bl_io_large() >= bl_file_tune()->crowd;
 }

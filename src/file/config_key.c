@@ -16,7 +16,7 @@
 static const char *const levels[] = {"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "ERROR", NULL};
 static const char *const transports[] = {"DC_V1", "EXT_RC_V1", NULL};
 static const char *const priorities[] = {"default", "low", "med", "high", NULL};
-static const char *const path_names[BL_PATH_NR] = {"nvfs", "mapped", "staged", "plain"};
+static const char *const path_names[BL_PATH_NR] = {"nvfs", "devicepages", "mapped", "staged", "plain"};
 
 #define AT(member) offsetof(struct bl_file_config, member), sizeof(((struct bl_file_config *)NULL)->member)
 #define BOOL(member)		      {BL_KIND_BOOL, AT(member), 0, 1, 1, NULL}
@@ -147,7 +147,7 @@ static int set_path(struct bl_file_config *config, const char *value, const char
 			return 0;
 		}
 	}
-	snprintf(why, sizeof(why), "\"%.40s\" is none of nvfs, mapped, staged, plain", value);
+	snprintf(why, sizeof(why), "\"%.40s\" is none of nvfs, devicepages, mapped, staged, plain", value);
 	return refuse(config, BL_KEY_PATH, whence, why);
 }
 

@@ -163,6 +163,7 @@ static void reset(struct bl_file *file, int fd)
 	atomic_store(&file->no_nowait, false);
 	atomic_store(&file->told, 0);
 	atomic_store(&file->nvfs, NULL);
+	atomic_store(&file->pages, NULL);
 	for (int path = 0; path < BL_PATH_NR; path++) {
 		for (int dir = 0; dir < 2; dir++) {
 			atomic_store(&file->counts[path].calls[dir], 0);

@@ -31,6 +31,7 @@
  * @no_nowait: the file system does not know reads of what is cached alone
  * @told:      bit per path: it was said why it is not taken
  * @nvfs:      why path nvfs cannot serve it, valid for ever; "": it can; NULL: nobody has looked
+ * @pages:     the same of path devicepages
  * @counts:    bytes and calls per path and direction
  */
 struct bl_file {
@@ -48,6 +49,7 @@ struct bl_file {
 	atomic_bool no_nowait;
 	atomic_uint told;
 	_Atomic(const char *) nvfs;
+	_Atomic(const char *) pages;
 	_Alignas(64) struct bl_file_counts {
 		_Atomic(uint64_t) calls[2];
 		_Atomic(uint64_t) bytes[2];

@@ -77,6 +77,29 @@ static ssize_t carry_out(struct bl_io *io, void *base, off_t buf_off, uint64_t s
 	return ret;
 }
 
+int bl_io_open(struct bl_io *io, void *base, off_t buf_off)
+{
+	int ret = bl_io_check(io->file, base, io->len, io->pos, buf_off, io->write);
+
+	io->done = 0;
+	io->by_cpu = false;
+	io->path = BL_PATH_PLAIN;
+	if (!ret)
+		ret = bl_mem_get(base, buf_off, io->len, &io->mem);
+	if (ret)
+		return ret;
+	io->deadline_ns = bl_now_ns() + bl_file_tune()->timeout_ms * 1000000ULL;
+	io->direct = bl_fio_direct(io->file);
+	return 0;
+}
+
+void bl_io_close(struct bl_io *io)
+{
+	bl_mem_put(&io->mem);
+	if (io->done)
+		count(io, (ssize_t)io->done);
+}
+
 ssize_t bl_io_run_quiet(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, bool write,
 			enum bl_path *path_p)
 {

@@ -73,6 +73,17 @@ void bl_io_count(const struct bl_io *io, ssize_t result, uint64_t ns);
 /* Let the paths have their turn, choose.c. 0: all that there is was moved; else the error that ended it. */
 int bl_io_dispatch(struct bl_io *io);
 
+/* Which path has the first turn, BL_PATH_NR: none can. */
+enum bl_path bl_io_first(const struct bl_io *io);
+
+/*
+ * The steps of bl_io_run_quiet(), for who carries several requests out together: @io has @file, @len, @pos and @write. Check it
+ * and resolve the memory: 0 or the error, and then bl_io_close() gives the memory back, and counts what was moved, for the
+ * file.
+ */
+int bl_io_open(struct bl_io *io, void *base, off_t buf_off);
+void bl_io_close(struct bl_io *io);
+
 /**
  * bl_io_try() - Carry a read out if that takes no waiting for the file
  * @file:    file, referenced by the caller for the length of the call
@@ -87,6 +98,9 @@ int bl_io_dispatch(struct bl_io *io);
  * Return: bytes, or -EAGAIN: bl_io_run_quiet() is to do it, on a thread that may wait. Errors are left to that, too.
  */
 ssize_t bl_io_try(struct bl_file *file, void *base, size_t len, off_t pos, off_t buf_off, enum bl_path *path_p);
+
+/* How many large requests on GPU memory are under way. */
+unsigned int bl_io_large(void);
 
 /* Whether so many large requests on GPU memory are under way that a thread each is all that helps. */
 bool bl_io_crowded(void);

@@ -76,6 +76,10 @@ static void drop(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
 	bl_uring_close(&lane->uring);
 	if (alive && !enter(cuda, lane, &scope)) {
 		cuda->cuStreamDestroy(lane->ce->stream);
+		if (lane->ce->table_va)
+			cuda->cuMemFree(lane->ce->table_va);
+		if (lane->ce->table)
+			cuda->cuMemFreeHost(lane->ce->table);
 		if (lane->ce->ring)
 			cuda->cuMemFreeHost(lane->ce->ring);
 		cuda->cuMemFreeHost(lane->ce->flag);

@@ -27,6 +27,7 @@ static bool watching_forks;
 /* What bl_nvfs_blocked() answers without the lock: NULL means that nobody has looked yet. */
 static const char usable_text[] = "usable";
 static _Atomic(const char *) answer;
+static atomic_bool own;
 
 static struct bl_nvfs_pool **bucket_of(bl_pin_t pin)
 {
@@ -49,6 +50,7 @@ static void after_fork_child(void)
 	device = NULL;
 	memset(buckets, 0, sizeof(buckets));
 	atomic_store(&answer, NULL);
+	atomic_store(&own, false);
 	pthread_mutex_unlock(&lock);
 	pthread_mutex_init(&look_lock, NULL);
 }
@@ -97,6 +99,7 @@ static const char *look(void)
 	text = ret ? why_not(ret) : usable_text;
 	pthread_mutex_lock(&lock);
 	device = dev;
+	atomic_store(&own, dev && dev->own);
 	atomic_store_explicit(&answer, text, memory_order_release);
 	pthread_mutex_unlock(&lock);
 	return text;
@@ -114,6 +117,11 @@ const char *bl_nvfs_blocked(void)
 		pthread_mutex_unlock(&look_lock);
 	}
 	return text == usable_text ? NULL : text;
+}
+
+bool bl_nvfs_is_own(void)
+{
+	return atomic_load_explicit(&own, memory_order_relaxed);
 }
 
 bool bl_nvfs_hook(const char *name)
@@ -230,6 +238,7 @@ void bl_nvfs_close(void)
 		buckets[i] = NULL;
 	}
 	atomic_store(&answer, NULL);
+	atomic_store(&own, false);
 	pthread_mutex_unlock(&lock);
 	for (; all; all = next) {
 		next = all->next;

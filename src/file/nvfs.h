@@ -21,6 +21,9 @@ struct bl_file;
 /* Whether the module can be used: NULL, or why not and what would help; valid for ever. Looks for it the first time. */
 const char *bl_nvfs_blocked(void);
 
+/* Whether the module is open and Barlane's, which takes batches. Looks for nothing. */
+bool bl_nvfs_is_own(void);
+
 /**
  * bl_nvfs_hook() - Whether a storage driver has taken the module's hooks
  * @name: as /proc/driver/nvidia-fs/modules has it: "nvme", "rpcrdma", ...
@@ -58,12 +61,28 @@ void bl_nvfs_close(void);
  * @why:  receives the condition and what would help, or which way it goes
  * @size: bytes of @why, > 0
  *
- * Looks at the file, its file system's mount, the drive below, and the driver's hooks, in this order. Whether the module
- * is there comes last. Reads /proc and /sys: not for hot paths.
+ * Looks at the file, its file system's mount, the drive below, and the driver's hooks, in this order. Whether the
+ * module is there comes last. Reads /proc and /sys: not for hot paths.
  * Return: 0 or -EOPNOTSUPP.
  */
 int bl_nvfs_file_supported(const struct bl_file *file, char *why, size_t size);
 
+/*
+ * Whether the drive of a file can be told to reach a GPU by the kernel's own direct I/O: without the module, and
+ * whatever the options of its mount are. As above.
+ */
+int bl_nvfs_file_dma(const struct bl_file *file, char *why, size_t size);
+
 extern const struct bl_path_ops bl_path_nvfs;
+
+/**
+ * bl_nvfs_run_many() - Carry requests out by one call of the module, or a few
+ * @ios: requests whose first path is this one, of which none has moved anything
+ * @nr:  how many, 1 to NVIDIA_FS_MAX_BATCH
+ *
+ * For Barlane's module alone. Each moves all of its bytes, and has @done and @path say so, or none: then it is for
+ * bl_io_dispatch(), as if nothing had been.
+ */
+void bl_nvfs_run_many(struct bl_io *const *ios, unsigned int nr);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "gpu/mmap.h"
 #include "gpu/sys.h"
+#include "nvfs_map.h"
 #include "nvfs_text.h"
 #include "util/log.h"
 
@@ -91,6 +92,14 @@ static int open_nodes(struct bl_nvfs_dev *dev, char *why, size_t size)
 	return first;
 }
 
+/* The request that asks nothing: NVIDIA's module does not know it. */
+static bool is_own(const struct bl_nvfs_dev *dev)
+{
+	union nvidia_fs_arg room = {0};
+
+	return !bl_sys()->ioctl(dev->fds[0], NVIDIA_FS_IOC_UNMAP, &room);
+}
+
 int bl_nvfs_dev_open(struct bl_nvfs_dev **dev_p, char *why, size_t size)
 {
 	struct bl_nvfs_dev *dev = calloc(1, sizeof(*dev));
@@ -108,6 +117,8 @@ int bl_nvfs_dev_open(struct bl_nvfs_dev **dev_p, char *why, size_t size)
 		free(dev);
 		return ret;
 	}
+	dev->own = is_own(dev);
+	pthread_mutex_init(&dev->lock, NULL);
 	snprintf(why, size, "nvidia-fs %u.%u, %d nodes", dev->major, dev->minor, dev->nr);
 	*dev_p = dev;
 	return 0;
@@ -123,8 +134,10 @@ void bl_nvfs_dev_put(struct bl_nvfs_dev *dev)
 {
 	if (atomic_fetch_sub(&dev->refs, 1) != 1)
 		return;
+	bl_nvfs_map_drop_kept(dev);
 	for (int i = 0; i < dev->nr; i++)
 		bl_device_close(dev->fds[i]);
+	pthread_mutex_destroy(&dev->lock);
 	free(dev);
 }
 
@@ -163,4 +176,31 @@ int bl_nvfs_dev_call(struct bl_nvfs_dev *dev, int fd, unsigned long cmd, union n
 	}
 	/* and this is all that a reason which was lost leaves */
 	return err == EPERM ? -EIO : -err;
+}
+
+int bl_nvfs_dev_unmap(struct bl_nvfs_dev *dev, int fd, const void *shadow)
+{
+	struct nvidia_fs_unmap arg = {.cpuvaddr = (uintptr_t)shadow};
+
+	if (atomic_load_explicit(&dev->gone, memory_order_relaxed))
+		return -ENODEV;
+	return bl_sys()->ioctl(fd, NVIDIA_FS_IOC_UNMAP, &arg) < 0 ? -errno : 0;
+}
+
+int bl_nvfs_dev_batch(struct bl_nvfs_dev *dev, int fd, struct nvidia_fs_io *entries, unsigned int nr)
+{
+	union nvidia_fs_arg arg = {0};
+
+	if (atomic_load_explicit(&dev->gone, memory_order_relaxed))
+		return -ENODEV;
+	arg.batch = (struct nvidia_fs_batch){.nents = nr, .io_entries = (uintptr_t)entries};
+	if (bl_sys()->ioctl(fd, NVIDIA_FS_IOC_BATCH, &arg) < 0)
+		return -errno;
+	for (unsigned int i = 0; i < nr; i++) {
+		int64_t ret = entries[i].ioctl_return;
+
+		if (ret < 0)
+			entries[i].ioctl_return = ret >= -4095 ? user_errno(-ret) : -EPROTO;
+	}
+	return 0;
 }

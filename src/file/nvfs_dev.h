@@ -7,11 +7,14 @@
 #ifndef BL_FILE_NVFS_DEV_H
 #define BL_FILE_NVFS_DEV_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "nvidia_fs.h"
+
+struct bl_nvfs_map;
 
 /* Oldest version of the module that is spoken to. */
 #define BL_NVFS_MAJOR	  2U
@@ -26,6 +29,10 @@
  * @minor: see @major
  * @turn:  counts bl_nvfs_dev_fd()
  * @gone:  the module answered as one that is being unloaded: nothing is asked of it any more
+ * @own:   it is Barlane's: it has UNMAP, takes several requests at a time on a mapping, and tells the results of a BATCH
+ * @lock:  guards what follows
+ * @kept:  shadow mappings without memory, for the next that is wanted (nvfs_map.h)
+ * @kept_bytes: of their shadows
  */
 struct bl_nvfs_dev {
 	atomic_int refs;
@@ -35,6 +42,10 @@ struct bl_nvfs_dev {
 	unsigned int minor;
 	atomic_uint turn;
 	atomic_bool gone;
+	bool own;
+	pthread_mutex_t lock;
+	struct bl_nvfs_map *kept;
+	size_t kept_bytes;
 };
 
 /**
@@ -65,5 +76,27 @@ int bl_nvfs_dev_fd(struct bl_nvfs_dev *dev);
  * gone or going.
  */
 int bl_nvfs_dev_call(struct bl_nvfs_dev *dev, int fd, unsigned long cmd, union nvidia_fs_arg *arg);
+
+/**
+ * bl_nvfs_dev_unmap() - Have the module give memory back and keep the shadow mapping
+ * @dev:    the module, @own
+ * @fd:     from bl_nvfs_dev_fd()
+ * @shadow: the mapping
+ *
+ * Return: 0 or -errno: -EBUSY (a request is in flight).
+ */
+int bl_nvfs_dev_unmap(struct bl_nvfs_dev *dev, int fd, const void *shadow);
+
+/**
+ * bl_nvfs_dev_batch() - Have the module carry out several requests, and wait for them
+ * @dev:     the module, @own
+ * @fd:      from bl_nvfs_dev_fd()
+ * @entries: requests; each one's @ioctl_return receives bytes or a negative errno value
+ * @nr:      1 to NVIDIA_FS_MAX_BATCH
+ *
+ * Return: 0: all were started. -EPERM: none was; those that nothing is wrong with have -ECANCELED. Other errors say nothing of
+ * the entries.
+ */
+int bl_nvfs_dev_batch(struct bl_nvfs_dev *dev, int fd, struct nvidia_fs_io *entries, unsigned int nr);
 
 #endif

@@ -92,7 +92,7 @@ static int nvme_supported(const struct node *node, const char **hook_p, char *wh
 	if (!*transport)
 		return refuse(why, size, node->name,
 			      "does not say how its drive is connected, as with NVMe multipath: nvme_core.multipath=N");
-	snprintf(why, size, "%s is connected by %s: nvidia-fs serves pcie and rdma", node->name, transport);
+	snprintf(why, size, "%s is connected by %s: only pcie and rdma are served", node->name, transport);
 	return -EOPNOTSUPP;
 }
 
@@ -108,7 +108,7 @@ static int member_supported(const struct node *raid, long nr, const char **hook_
 		return -EOPNOTSUPP;
 	}
 	if (strncmp(node.name, "nvme", 4)) {
-		snprintf(why, size, "%s has the member %s: nvidia-fs serves NVMe drives", raid->name, node.name);
+		snprintf(why, size, "%s has the member %s: only NVMe drives are served", raid->name, node.name);
 		return -EOPNOTSUPP;
 	}
 	ret = nvme_supported(&node, &hook, why, size);
@@ -126,7 +126,7 @@ static int raid_supported(const struct node *node, const char **hook_p, char *wh
 	long nr;
 
 	if (strcmp(attr(node, "md/level", level, sizeof(level)), "raid0")) {
-		snprintf(why, size, "%s is %s: of RAID nvidia-fs serves raid0", node->name,
+		snprintf(why, size, "%s is %s: of RAID only raid0 is served", node->name,
 			 *level ? level : "of no known level");
 		return -EOPNOTSUPP;
 	}
@@ -158,7 +158,6 @@ int bl_nvfs_disk_supported(dev_t dev, const char **hook_p, char *why, size_t siz
 		return raid_supported(&node, hook_p, why, size);
 	if (!strncmp(node.name, "dm-", 3))
 		return refuse(why, size, node.name,
-			      "is a device mapper's (LVM, dm-crypt): nvidia-fs serves drives and raid0 of md without "
-			      "one between");
-	return refuse(why, size, node.name, "is no NVMe drive: nvidia-fs serves no other");
+			      "is a device mapper's (LVM, dm-crypt): drives and raid0 of md are served without one");
+	return refuse(why, size, node.name, "is no NVMe drive, and no other is served");
 }

@@ -50,29 +50,67 @@ static int file_itself(const struct bl_file *file, char *why, size_t size)
 	return 0;
 }
 
+/* Found in a table of the process, since a file does not know its mount. */
+static int find_mount(const struct bl_file *file, struct bl_nvfs_mount *mount, char *why, size_t size)
+{
+	char *text = NULL;
+	bool found;
+	int ret;
+
+	ret = bl_nvfs_text_read("/proc/self/mountinfo", &text);
+	if (ret) {
+		snprintf(why, size, "read /proc/self/mountinfo: %s", strerror(-ret));
+		return -EOPNOTSUPP;
+	}
+	found = bl_nvfs_mount_find(text, file->dev, mount);
+	free(text);
+	if (!found)
+		return refuse(why, size, "no mount has the file's device number: a file system of many, such as btrfs");
+	return 0;
+}
+
 static int place(const struct bl_file *file, const char **hook_p, char *why, size_t size)
 {
 	struct bl_nvfs_mount mount;
 	struct stat st;
-	char *text = NULL;
-	bool found;
 	int ret;
 
 	if (fstat(file->fd, &st))
 		return refuse(why, size, strerror(errno));
 	if (S_ISBLK(st.st_mode))
 		return bl_nvfs_disk_supported(st.st_rdev, hook_p, why, size);
-	ret = bl_nvfs_text_read("/proc/self/mountinfo", &text);
-	if (ret) {
-		snprintf(why, size, "read /proc/self/mountinfo: %s", strerror(-ret));
-		return -EOPNOTSUPP;
-	}
-	found = bl_nvfs_mount_find(text, file->dev, &mount);
-	free(text);
-	if (!found)
-		return refuse(why, size, "no mount has the file's device number: a file system of many, such as btrfs");
+	ret = find_mount(file, &mount, why, size);
+	if (ret)
+		return ret;
 	ret = bl_nvfs_mount_supported(&mount, hook_p, why, size);
 	return ret || **hook_p ? ret : bl_nvfs_disk_supported(file->dev, hook_p, why, size);
+}
+
+int bl_nvfs_file_dma(const struct bl_file *file, char *why, size_t size)
+{
+	struct bl_nvfs_mount mount = {0};
+	const char *hook = "";
+	struct stat st;
+	int ret;
+
+	ret = file_itself(file, why, size);
+	if (ret)
+		return ret;
+	if (fstat(file->fd, &st))
+		return refuse(why, size, strerror(errno));
+	if (!S_ISBLK(st.st_mode)) {
+		ret = find_mount(file, &mount, why, size);
+		if (ret)
+			return ret;
+		if (strcmp(mount.type, "ext4") && strcmp(mount.type, "xfs")) {
+			snprintf(why, size, "%s on %s is neither ext4 nor xfs", mount.type, mount.point);
+			return -EOPNOTSUPP;
+		}
+	}
+	ret = bl_nvfs_disk_supported(S_ISBLK(st.st_mode) ? st.st_rdev : file->dev, &hook, why, size);
+	if (!ret && strcmp(hook, "nvme"))
+		ret = refuse(why, size, "the drive is not in this machine");
+	return ret;
 }
 
 int bl_nvfs_file_supported(const struct bl_file *file, char *why, size_t size)

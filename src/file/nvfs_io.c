@@ -87,43 +87,49 @@ static int refuse(struct run *run, int err)
 }
 
 /* A mapping that did not take a request is of no use for the next one if its state is not what it was. */
-static void drop(struct run *run, struct bl_nvfs_map *map, int err)
+void bl_nvfs_give(struct bl_nvfs_pool *pool, struct bl_nvfs_map *map, int err)
 {
 	if (bl_nvfs_map_state(map) == NVIDIA_FS_DIED) {
-		if (!atomic_exchange(&run->pool->dead, true))
-			log_info("va 0x%" PRIx64 ": the GPU memory was freed", run->pool->range.va);
-		bl_nvfs_pool_retire(run->pool, map);
+		if (!atomic_exchange(&pool->dead, true))
+			log_info("va 0x%" PRIx64 ": the GPU memory was freed", pool->range.va);
+		bl_nvfs_pool_retire(pool, map);
 	} else if (err == -EBUSY || err == -ENODEV) {
-		bl_nvfs_pool_retire(run->pool, map);
+		bl_nvfs_pool_retire(pool, map);
 	} else {
-		bl_nvfs_pool_give(run->pool, map);
+		bl_nvfs_pool_give(pool, map);
 	}
+}
+
+struct nvidia_fs_io bl_nvfs_entry(const struct bl_nvfs_request *rq, const struct bl_nvfs_map *map, size_t off, size_t len)
+{
+	uint32_t sparse = NVIDIA_FS_SPARSE;
+
+	/* memory that dies in this moment keeps its mark */
+	__atomic_compare_exchange_n(&map->meta->state, &sparse, NVIDIA_FS_CLEAN, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	return (struct nvidia_fs_io){
+		.cpuvaddr = (uintptr_t)map->shadow,
+		.offset = (int64_t)(rq->pos + off),
+		.size = len,
+		.file = {
+			.inum = rq->inum,
+			.majdev = rq->major,
+			.mindev = rq->minor,
+			.devptroff = rq->va + off - map->range.va,
+		},
+		.fd = rq->fd,
+	};
 }
 
 static int ask(struct run *run, struct bl_nvfs_map *map, size_t off, size_t len, bool sync, int64_t *result_p)
 {
 	const struct bl_nvfs_request *rq = run->rq;
 	union nvidia_fs_arg arg = {0};
-	uint32_t sparse = NVIDIA_FS_SPARSE;
 	int ret;
 
-	arg.io = (struct nvidia_fs_io){
-		.cpuvaddr = (uintptr_t)map->shadow,
-		.offset = (int64_t)(rq->pos + off),
-		.size = len,
-		.end_fence_value = sync ? 0 : ++map->fence,
-		.fd = rq->fd,
-		.flags = sync ? NVIDIA_FS_IO_SYNC : 0,
-	};
-	arg.io.file = (struct nvidia_fs_file){
-		.inum = rq->inum,
-		.majdev = rq->major,
-		.mindev = rq->minor,
-		.devptroff = rq->va + off - map->range.va,
-	};
-	/* memory that dies in this moment keeps its mark */
-	__atomic_compare_exchange_n(&map->meta->state, &sparse, NVIDIA_FS_CLEAN, false, __ATOMIC_RELAXED,
-				    __ATOMIC_RELAXED);
+	arg.io = bl_nvfs_entry(rq, map, off, len);
+	arg.io.end_fence_value = sync ? 0 : ++map->fence;
+	arg.io.flags = sync ? NVIDIA_FS_IO_SYNC : 0;
 	run->rq->pieces++;
 	ret = bl_nvfs_dev_call(map->dev, map->fd, rq->write ? NVIDIA_FS_IOC_WRITE : NVIDIA_FS_IOC_READ, &arg);
 	*result_p = arg.io.ioctl_return;
@@ -178,7 +184,7 @@ static int run_alone(struct run *run, struct bl_nvfs_map *map, size_t len)
 		run->verdict = true;
 		ret = GO_ON;
 	}
-	drop(run, map, ret);
+	bl_nvfs_give(run->pool, map, ret);
 	run->next = run->rq->done;
 	return ret;
 }
@@ -211,7 +217,7 @@ static int start(struct run *run)
 		return run_alone(run, map, len);
 	ret = ask(run, map, run->next, len, false, &result);
 	if (ret) {
-		drop(run, map, ret);
+		bl_nvfs_give(run->pool, map, ret);
 		return ret;
 	}
 	*piece = (struct piece){.map = map, .off = run->next, .len = len};
@@ -234,7 +240,7 @@ static int reap(struct run *run, bool count)
 	}
 	if (count)
 		ret = judge(run, piece->map, piece->off, piece->len, piece->map->meta->result);
-	drop(run, piece->map, ret);
+	bl_nvfs_give(run->pool, piece->map, ret);
 	return ret;
 }
 
@@ -285,16 +291,21 @@ static int step(struct run *run)
 	return ret;
 }
 
-/* What the module would refuse as a whole, or take apart wrongly. */
-static bool fits(const struct bl_nvfs_range *range, const struct bl_nvfs_request *rq)
+bool bl_nvfs_fits(const struct bl_nvfs_range *range, const struct bl_nvfs_request *rq)
 {
 	if (!rq->len || (rq->va | rq->pos | rq->len) % NVIDIA_FS_BLOCK || rq->pos > INT64_MAX - rq->len)
 		return false;
+	return rq->va >= range->va && rq->len <= range->len && rq->va - range->va <= range->len - rq->len;
+}
+
+/* What the module would refuse as a whole, or take apart wrongly. */
+static bool fits(const struct bl_nvfs_range *range, const struct bl_nvfs_request *rq)
+{
 	if (!rq->piece || rq->piece % NVIDIA_FS_GPU_PAGE || rq->piece > NVIDIA_FS_MAX_SHADOW)
 		return false;
 	if (!rq->window || rq->window > BL_NVFS_WINDOW)
 		return false;
-	return rq->va >= range->va && rq->len <= range->len && rq->va - range->va <= range->len - rq->len;
+	return bl_nvfs_fits(range, rq);
 }
 
 int bl_nvfs_transfer(struct bl_nvfs_pool *pool, struct bl_nvfs_request *rq)

@@ -70,4 +70,26 @@ struct bl_nvfs_request {
  */
 int bl_nvfs_transfer(struct bl_nvfs_pool *pool, struct bl_nvfs_request *rq);
 
+/**
+ * bl_nvfs_batch() - Carry several requests out by one call of the module, or a few
+ * @pool: mappings of the memory
+ * @rqs:  requests, each of which the module takes as a whole: @piece, @window and @poll are not looked at
+ * @nr:   how many, 1 to NVIDIA_FS_MAX_BATCH
+ *
+ * For Barlane's module alone. Any thread; waits in the kernel for all of them. A request whose @done is its @len was carried
+ * out. Any other moved nothing that counts, has -errno or 0 in @reason, and is for bl_nvfs_transfer() or another path: it
+ * reaches the end of the file, say, or failed, or the module refused it.
+ * Return: how many calls of the module it took.
+ */
+unsigned int bl_nvfs_batch(struct bl_nvfs_pool *pool, struct bl_nvfs_request *const *rqs, unsigned int nr);
+
+/* Between nvfs_io.c and nvfs_batch.c. Whether a request lies in the pool's range, whole blocks of it. */
+bool bl_nvfs_fits(const struct bl_nvfs_range *range, const struct bl_nvfs_request *rq);
+
+/* What the module is asked, at @off of the request; the mapping's page is made ready for its report. */
+struct nvidia_fs_io bl_nvfs_entry(const struct bl_nvfs_request *rq, const struct bl_nvfs_map *map, size_t off, size_t len);
+
+/* Give a mapping back to the pool, or drop it: one that did not take a request, @err, may be of no use for the next one. */
+void bl_nvfs_give(struct bl_nvfs_pool *pool, struct bl_nvfs_map *map, int err);
+
 #endif

@@ -36,7 +36,7 @@ struct bl_nvfs_range {
  * @meta_len:   bytes of it, one CPU page
  * @range:      what is bound
  * @fence:      value of the last asynchronous request
- * @next:       in the lists of the pool
+ * @next:       in the lists of the pool, or of those that are kept
  */
 struct bl_nvfs_map {
 	struct bl_nvfs_dev *dev;
@@ -67,11 +67,19 @@ size_t bl_nvfs_map_shadow_len(const struct bl_nvfs_range *range, size_t most);
 int bl_nvfs_map_new(struct bl_nvfs_dev *dev, const struct bl_nvfs_range *range, size_t shadow_len,
 		    struct bl_nvfs_map **map_p);
 
+/* Shadow mappings that are kept, in bytes of their shadows: enough for programs that register and forget all the time. */
+#define BL_NVFS_KEPT_MOST (8UL << 20)
+
 /*
- * Take it apart: shadow, then the page for reports. With a request still under way the module finishes that, and then
- * lets go of the GPU memory by itself. What the kernel does not unmap stays, page for reports included.
+ * Give the memory back. A module that can gives it back alone, and the rest is kept for the next mapping of that size: to
+ * bind memory to it takes a call, no pages. Else it is taken apart: shadow, then the page for reports. With a request
+ * still under way the module finishes that, and then lets go of the GPU memory by itself. What the kernel does not unmap
+ * stays, page for reports included.
  */
 void bl_nvfs_map_free(struct bl_nvfs_map *map);
+
+/* Take apart what is kept; before the nodes are closed. */
+void bl_nvfs_map_drop_kept(struct bl_nvfs_dev *dev);
 
 /* The state that the module left: NVIDIA_FS_CLEAN, _SPARSE, _DIED, or a number that it does not have. */
 static inline uint32_t bl_nvfs_map_state(const struct bl_nvfs_map *map)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Path "mapped": what the page cache has goes to the GPU's mapping by the CPU, through a buffer that stays in the CPU's own
- * cache, piece by piece. The user's file is never mapped, so that nobody's truncation is our SIGBUS. Reads only: the CPU
- * reads the GPU's memory a hundred times slower than it writes it.
+ * Path "mapped": what the page cache has goes to the GPU's mapping by the CPU: by the kernel itself, with a second thread where
+ * that is awake, or through a buffer that stays in the CPU's own cache, piece by piece. The user's file is never mapped, so that
+ * nobody's truncation is our SIGBUS. Reads only: the CPU reads the GPU's memory a hundred times slower than it writes it.
  *
  * What would have to wait for a disk is left to the next path, which has many requests under way.
  */
@@ -13,8 +13,12 @@
 #include "fio.h"
 #include "io.h"
 #include "pages.h"
+#include "pair.h"
 #include "tune.h"
 #include "util/log.h"
+
+/* Of the time that one thread takes, with the helper. */
+#define PAIR_SHARE 0.55
 
 static const char *usable(const struct bl_io *io)
 {
@@ -64,7 +68,13 @@ static int move(struct bl_io *io, void *pages)
 	bool straight = goes_straight(io);
 	size_t piece = bl_file_tune()->bounce;
 	ssize_t nr;
+	int ret;
 
+	if (straight && bl_pair_fits(io)) {
+		ret = bl_pair_read(io);
+		if (ret)
+			return ret;
+	}
 	while (io->done < io->len) {
 		nr = straight ? move_straight(io) : move_piece(io, pages, piece);
 		if (nr == -EFAULT && straight) {
@@ -103,7 +113,11 @@ static double score(const struct bl_io *io)
 {
 	const struct bl_file_tune *tune = bl_file_tune();
 
-	return tune->mapped_call_ns + tune->mapped_kib_ns * ((double)io->len / 1024);
+	double each = tune->mapped_kib_ns;
+
+	if (goes_straight(io) && bl_pair_fits(io) && !bl_pair_rests())
+		each *= PAIR_SHARE;
+	return tune->mapped_call_ns + each * ((double)io->len / 1024);
 }
 
 const struct bl_path_ops bl_path_mapped = { .name = "mapped", .usable = usable, .score = score, .run = run };

@@ -3,7 +3,6 @@
 #define log_fmt(fmt) "file/nvfs: " fmt
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,46 +10,25 @@
 #include <sys/sysmacros.h>
 
 #include "config.h"
+#include "cost.h"
 #include "driver.h"
 #include "file.h"
 #include "fio.h"
 #include "gpu/cuda.h"
 #include "io.h"
 #include "nvfs.h"
-#include "nvfs_cost.h"
 #include "nvfs_io.h"
+#include "path_nvfs.h"
+#include "reason.h"
 #include "stats.h"
 #include "util/clock.h"
 #include "util/log.h"
 
 #define PARALLEL_STEP (1UL << 20)
 #define ZEROS_LEN     (1UL << 20)
-#define MAX_REASONS   64
 
 /* Source of zeros; never written, so that it takes no memory. */
 static uint8_t zeros[ZEROS_LEN];
-
-/* A reason outlives its file, so each text is kept once, for ever; there are not many. */
-static const char *keep(const char *text)
-{
-	static pthread_mutex_t keep_lock = PTHREAD_MUTEX_INITIALIZER;
-	static char *kept[MAX_REASONS];
-	const char *found = "nvidia-fs does not serve this file: barlane doctor says why";
-
-	pthread_mutex_lock(&keep_lock);
-	for (int i = 0; i < MAX_REASONS; i++) {
-		if (!kept[i])
-			kept[i] = strdup(text);
-		if (!kept[i])
-			break;
-		if (!strcmp(kept[i], text)) {
-			found = kept[i];
-			break;
-		}
-	}
-	pthread_mutex_unlock(&keep_lock);
-	return found;
-}
 
 static const char *examine(struct bl_file *file)
 {
@@ -58,7 +36,7 @@ static const char *examine(struct bl_file *file)
 	char why[512];
 
 	if (bl_nvfs_file_supported(file, why, sizeof(why)))
-		verdict = keep(why);
+		verdict = bl_reason_keep(why);
 	log_debug("fd %d: %s", file->fd, *verdict ? verdict : why);
 	atomic_store_explicit(&file->nvfs, verdict, memory_order_release);
 	return verdict;
@@ -115,7 +93,7 @@ static const char *nvfs_usable(const struct bl_io *io)
 
 static double nvfs_score(const struct bl_io *io)
 {
-	return bl_nvfs_cost(io->len - io->done, io->write);
+	return bl_cost(BL_PATH_NVFS, io->len - io->done, io->write);
 }
 
 static uint64_t ask_pdev(int ordinal)
@@ -134,7 +112,7 @@ static uint64_t ask_pdev(int ordinal)
 	return NVIDIA_FS_PDEV(domain, bus, dev << 3 | fn);
 }
 
-static int pool_of(const struct bl_mem *mem, struct bl_nvfs_pool **pool_p)
+int bl_path_nvfs_pool(const struct bl_mem *mem, struct bl_nvfs_pool **pool_p)
 {
 	struct bl_nvfs_range range = {.va = mem->va - mem->pin_off};
 	struct bl_pin_info info;
@@ -214,7 +192,7 @@ static int identify(struct bl_file *file, struct bl_nvfs_request *rq)
 	return 0;
 }
 
-static int request_of(struct bl_io *io, struct bl_nvfs_request *rq)
+int bl_path_nvfs_request(struct bl_io *io, struct bl_nvfs_request *rq)
 {
 	*rq = (struct bl_nvfs_request){
 		.va = io->mem.va + io->done,
@@ -284,6 +262,13 @@ static int conclude(struct bl_io *io, const struct bl_nvfs_request *rq, int ret)
 		    strerror(-ret));
 }
 
+void bl_path_nvfs_count(const struct bl_nvfs_request *rq)
+{
+	bl_stats_nvfs(BL_NVFS_PIECES, rq->write, rq->pieces);
+	bl_stats_nvfs(BL_NVFS_BYTES, rq->write, rq->done);
+	bl_stats_nvfs(BL_NVFS_HOLE_BYTES, rq->write, rq->holes);
+}
+
 static int nvfs_run(struct bl_io *io)
 {
 	struct bl_nvfs_pool *pool = NULL;
@@ -292,9 +277,9 @@ static int nvfs_run(struct bl_io *io)
 	int ret;
 
 	bl_stats_nvfs(BL_NVFS_REQUESTS, io->write, 1);
-	ret = request_of(io, &rq);
+	ret = bl_path_nvfs_request(io, &rq);
 	if (!ret) {
-		ret = pool_of(&io->mem, &pool);
+		ret = bl_path_nvfs_pool(&io->mem, &pool);
 		rq.unbound = ret;
 	}
 	if (ret) {
@@ -305,10 +290,8 @@ static int nvfs_run(struct bl_io *io)
 	ret = bl_nvfs_transfer(pool, &rq);
 	bl_nvfs_pool_put(pool);
 	if (!ret && rq.done == rq.len)
-		bl_nvfs_cost_note(rq.len, io->write, bl_now_ns() - start);
-	bl_stats_nvfs(BL_NVFS_PIECES, io->write, rq.pieces);
-	bl_stats_nvfs(BL_NVFS_BYTES, io->write, rq.done);
-	bl_stats_nvfs(BL_NVFS_HOLE_BYTES, io->write, rq.holes);
+		bl_cost_note(BL_PATH_NVFS, rq.len, io->write, bl_now_ns() - start);
+	bl_path_nvfs_count(&rq);
 	io->done += rq.done;
 	if (ret == -EAGAIN)
 		remember(io->file, &rq);

@@ -27,7 +27,8 @@ size_t bl_staged_piece(const struct bl_io *io)
 	const struct bl_file_tune *tune = bl_file_tune();
 	size_t left = io->len - io->done;
 	uint32_t large = io->direct ? tune->direct_piece : tune->piece;
-	uint32_t small = io->direct ? tune->direct_small : tune->piece_small;
+	uint32_t direct = io->write ? tune->direct_write_small : tune->direct_small;
+	uint32_t small = io->direct ? direct : tune->piece_small;
 	uint32_t piece = left >= 8UL * large ? large : small;
 	uint64_t most = bl_file_config()->max_direct_io_size_kb << 10;
 
@@ -41,6 +42,8 @@ int bl_staged_lane(const struct bl_io *io, const struct bl_ce_target *target, si
 {
 	int ret;
 
+	if (slot < BL_CE_RING_SIZE / BL_LANE_SLOTS)
+		slot = BL_CE_RING_SIZE / BL_LANE_SLOTS;
 	bl_fail_hush(1);
 	ret = bl_lane_get(target, slot, lane_p);
 	bl_fail_hush(-1);
@@ -94,7 +97,10 @@ static int write_small(struct bl_io *io)
 	if (!pages)
 		return fail(ENOMEM, "no memory for a piece of the file");
 	at = pages + bl_fio_lead(pos);
-	ret = bl_mem_copy(&io->mem, io->done, at, len, BL_COPY_FROM);
+	if (io->mem.mapped && len <= bl_file_tune()->load_max)
+		ret = bl_copy_from(io->mem.pin, at, (char *)io->mem.mapped + io->done, len);
+	else
+		ret = bl_mem_copy(&io->mem, io->done, at, len, BL_COPY_FROM);
 	if (!ret) {
 		io->done += bl_fio_write(io->file, at, len, pos, &err);
 		ret = err;
@@ -107,9 +113,10 @@ static int run(struct bl_io *io)
 {
 	const struct bl_file_tune *tune = bl_file_tune();
 	size_t left = io->len - io->done;
-	bool many = io->direct && left > tune->direct_one && bl_uring_allowed();
+	uint32_t one = io->write ? tune->direct_write_one : tune->direct_one;
+	bool many = io->direct && left > one && bl_uring_allowed();
 
-	if (io->write && left <= tune->land_max)
+	if (io->write && (left <= tune->land_max || (io->mem.mapped && left <= tune->load_max)))
 		return write_small(io);
 	if (io->write)
 		return many ? bl_staged_write_direct(io) : bl_staged_write(io);

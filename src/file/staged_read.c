@@ -128,11 +128,14 @@ static int post(struct job *job, struct bl_lane *lane, unsigned int slot, const 
 	return ret;
 }
 
+static atomic_uint nr_straight; /* threads that read to a mapping */
+
 /* All of a piece, or false: it is not in the page cache, or the kernel does not write to the mapping. */
 static bool read_straight(struct job *job, const struct bl_piece *piece)
 {
 	ssize_t got = 0;
 
+	atomic_fetch_add_explicit(&nr_straight, 1, memory_order_relaxed);
 	pthread_rwlock_rdlock(&job->gate);
 	if (!job->abandoned) {
 		atomic_store_explicit(&job->stored, true, memory_order_relaxed);
@@ -140,6 +143,7 @@ static bool read_straight(struct job *job, const struct bl_piece *piece)
 		bl_fence_wc_store();
 	}
 	pthread_rwlock_unlock(&job->gate);
+	atomic_fetch_sub_explicit(&nr_straight, 1, memory_order_relaxed);
 	return got == (ssize_t)piece->len;
 }
 
@@ -147,6 +151,8 @@ static bool read_straight(struct job *job, const struct bl_piece *piece)
 static bool straight_is_sooner(struct job *job, struct bl_lane *lane, unsigned int before)
 {
 	if (!job->mapped || job->direct || atomic_load_explicit(&job->cold, memory_order_relaxed))
+		return false;
+	if (atomic_load_explicit(&nr_straight, memory_order_relaxed) >= bl_file_tune()->straight_most)
 		return false;
 	return atomic_load(&job->pieces.next) + 1 >= job->pieces.nr || bl_lane_look(lane, before) == -EAGAIN;
 }
@@ -249,6 +255,8 @@ static unsigned int nr_helpers(const struct bl_io *io)
 	if (left < config->min_io_threshold_size_kb << 10)
 		return !io->direct && left >= bl_file_tune()->help_from && !bl_io_crowded();
 	nr = nr - 1 < config->max_io_threads ? nr - 1 : config->max_io_threads;
+	if (bl_io_large() > 1 && nr > bl_file_tune()->helpers_many)
+		nr = bl_file_tune()->helpers_many;
 	return nr < MAX_HELPERS ? nr : MAX_HELPERS;
 }
 

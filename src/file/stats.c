@@ -79,7 +79,7 @@ void bl_stats_io(enum bl_path path, bool write, ssize_t result, uint64_t ns, int
 	count_way(&to->gpu[ordinal].way[write], result, ns, true);
 	if (result < 0)
 		return;
-	if (path == BL_PATH_NVFS)
+	if (path == BL_PATH_NVFS || path == BL_PATH_DEVICEPAGES)
 		add(&to->gpu[ordinal].nvfs[write], 1);
 	if (unaligned)
 		add(&to->gpu[ordinal].unaligned[write], 1);
@@ -99,6 +99,11 @@ void bl_stats_nvfs(enum bl_nvfs_count what, bool write, uint64_t by)
 {
 	if (by)
 		add(&block()->nvfs[what][write], by);
+}
+
+void bl_stats_stream(enum bl_stream_count way, bool write)
+{
+	add(&block()->streams[way][write], 1);
 }
 
 static void batch_bytes(const struct bl_stats_block *from, uint64_t bytes[2])

@@ -43,6 +43,18 @@ enum bl_nvfs_count {
 	BL_NVFS_NR,
 };
 
+/* Which way an operation of a stream went, docs/cufile-async.md. */
+enum bl_stream_count {
+	BL_STREAM_CPU,	  /* by a thread and the GPU's mapping, or in host memory */
+	BL_STREAM_CUDA,	  /* by pinned memory and CUDA's copies */
+	BL_STREAM_KERNEL, /* by pinned memory and the kernel */
+	BL_STREAM_HELD,	  /* as other requests, while a host function waits */
+	BL_STREAM_NR,
+};
+
+/* Count an operation of a stream that has ended, well or not; at every level. Lock-free. */
+void bl_stats_stream(enum bl_stream_count way, bool write);
+
 /* Count; at every level. Lock-free. */
 void bl_stats_nvfs(enum bl_nvfs_count what, bool write, uint64_t by);
 

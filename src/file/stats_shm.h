@@ -19,7 +19,7 @@
 #include "stats.h"
 
 #define BL_STATS_MAGIC	 0x3154415453454c42 /* "BLESTAT1" */
-#define BL_STATS_VERSION 1
+#define BL_STATS_VERSION 3
 #define BL_STATS_BLOCKS	 16
 #define BL_STATS_GPUS	 16
 #define BL_STATS_SIZES	 32
@@ -67,6 +67,7 @@ struct bl_stats_gpu {
  * @submit_ns: what submitting those entries took
  * @ops:    other calls by enum bl_op: that succeeded, that did not; from level 1 on
  * @nvfs:   what path nvfs did, by enum bl_nvfs_count and direction
+ * @streams: operations of streams, which are among @single, by enum bl_stream_count and direction
  * @sizes:  single requests by direction and size, see bl_stats_size_class(); from level 2 on
  * @gpu:    by CUDA ordinal
  */
@@ -76,6 +77,7 @@ struct bl_stats_block {
 	bl_stats_number submit_ns;
 	bl_stats_number ops[BL_OP_NR][2];
 	bl_stats_number nvfs[BL_NVFS_NR][2];
+	bl_stats_number streams[BL_STREAM_NR][2];
 	bl_stats_number sizes[2][BL_STATS_SIZES];
 	struct bl_stats_gpu gpu[BL_STATS_GPUS];
 } __attribute__((aligned(64)));

@@ -17,6 +17,8 @@
 	(CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE |         \
 	 CU_FILE_STREAM_PAGE_ALIGNED_INPUTS)
 
+#define ALL_VALUES (CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE)
+
 /* CU_STREAM_PER_THREAD: another stream in each thread. */
 #define PER_THREAD ((CUstream)2)
 
@@ -258,8 +260,11 @@ int bl_stream_register(CUstream handle, unsigned int flags)
 	ret = bl_stream_get(cuda, handle, context, &stream);
 	if (!ret)
 		ret = mark_registered(stream, flags);
-	/* the only place: an operation must not wait for what is on streams by then */
-	if (!ret && stream->word)
+	/*
+	 * The only place: an operation must not wait for what is on streams by then. Who fixes everything need not wait
+	 * here either: CUDA's copies serve such a stream.
+	 */
+	if (!ret && stream->word && (flags & ALL_VALUES) != ALL_VALUES)
 		bl_stream_kernel_load(cuda, context, handle);
 	bl_stream_leave(cuda);
 	return ret;

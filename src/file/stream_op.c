@@ -10,6 +10,7 @@
 #include "error.h"
 #include "file.h"
 #include "io.h"
+#include "stats.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/slots.h"
@@ -78,6 +79,13 @@ bool bl_stream_op_claim(struct bl_stream_op *op, int from, int to)
 	return atomic_compare_exchange_strong(&op->state, &from, to);
 }
 
+static enum bl_stream_count way_of(const struct bl_stream_op *op)
+{
+	if (op->way == BL_WAY_BOUNCE)
+		return op->kernel ? BL_STREAM_KERNEL : BL_STREAM_CUDA;
+	return op->way == BL_WAY_CPU ? BL_STREAM_CPU : BL_STREAM_HELD;
+}
+
 static void count(const struct bl_stream_op *op, ssize_t result)
 {
 	struct bl_io io;
@@ -110,8 +118,10 @@ void bl_stream_op_end(struct bl_stream_op *op, ssize_t result)
 {
 	if (!bl_stream_op_claim(op, BL_OP_RUNG, BL_OP_ENDING))
 		return;
+	/* one that is held is counted by who carries it out */
 	if (op->way != BL_WAY_HELD)
 		count(op, result);
+	bl_stats_stream(way_of(op), op->args.write);
 	*op->args.bytes = bl_error_event(result);
 	bl_stream_unwatch(op);
 	let_go(op);

@@ -88,12 +88,12 @@ int bl_uring_open(struct bl_uring *uring, void *memory, size_t len)
 		return ret;
 	}
 	/* counts as locked memory, of which there may be none left: then each request looks its pages up */
-	ret = lib->register_buffers(ring, &iov, 1);
+	ret = memory ? lib->register_buffers(ring, &iov, 1) : 0;
 	if (ret)
 		log_debug("memory is not registered with io_uring (%s): its pages are looked up each time", strerror(-ret));
 	uring->lib = lib;
 	uring->ring = ring;
-	uring->fixed = !ret;
+	uring->fixed = memory && !ret;
 	return 0;
 }
 

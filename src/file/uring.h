@@ -41,7 +41,7 @@ struct bl_uring_done {
 /**
  * bl_uring_open() - Make a ring
  * @uring:  receives it
- * @memory: where all its requests will read to and write from
+ * @memory: where all its requests will read to and write from; NULL: anywhere
  * @len:    bytes
  *
  * Children of this process do not inherit it.
@@ -53,7 +53,7 @@ int bl_uring_open(struct bl_uring *uring, void *memory, size_t len);
 /* All its requests have ended. */
 void bl_uring_close(struct bl_uring *uring);
 
-/* Prepare a request; at most BL_URING_DEPTH may be under way. @buf lies in the ring's memory. */
+/* Prepare a request; at most BL_URING_DEPTH may be under way. @buf lies in the ring's memory, if it was given one. */
 void bl_uring_post(struct bl_uring *uring, bool write, int fd, void *buf, uint32_t len, off_t pos, uint64_t tag);
 
 /**

@@ -131,12 +131,10 @@ static void strictly(const void *arg)
 	join(&joined);
 	check_eq(cuFileRead(joined.tested.handle, joined.memory.base, 4 << 20, 4096, 8192), 4 << 20);
 	memory_get(&joined.memory, 8192, bytes, sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		check_eq(bytes[i], pattern_at(7, 4096 + i));
+	check_eq(pattern_wrong(bytes, sizeof(bytes), 7, 4096), 0);
 	check_eq(cuFileWrite(joined.tested.handle, joined.memory.base, 4 << 20, 0, 8192), 4 << 20);
 	check_eq(pread(joined.tested.plain, bytes, sizeof(bytes), 0), sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		check_eq(bytes[i], pattern_at(7, 4096 + i));
+	check_eq(pattern_wrong(bytes, sizeof(bytes), 7, 4096), 0);
 	check_eq(cuFileRead(joined.tested.handle, joined.memory.base, 4096, 1, 0), -CU_FILE_IO_NOT_SUPPORTED);
 	part(&joined);
 }
@@ -213,11 +211,229 @@ static void unloading(void)
 	run(unloaded);
 }
 
+#define NR_ENTRIES 64
+#define ENTRY_LEN  8192UL
+
+/* Reads of another order than the file's; the memory of an entry is that of its number. */
+static void fill_entries(const struct joined *joined, CUfileIOParams_t *params, CUfileOpcode_t opcode)
+{
+	for (size_t i = 0; i < NR_ENTRIES; i++) {
+		params[i] = (CUfileIOParams_t){
+			.mode = CUFILE_BATCH,
+			.u.batch = { joined->memory.base, (off_t)(i * 11 % NR_ENTRIES * 12288), (off_t)(i * ENTRY_LEN),
+				     ENTRY_LEN },
+			.fh = joined->tested.handle,
+			.opcode = opcode,
+			.cookie = (void *)i,
+		};
+	}
+}
+
+static void collect(CUfileBatchHandle_t batch, CUfileIOEvents_t *by_cookie, unsigned int nr)
+{
+	CUfileIOEvents_t events[NR_ENTRIES];
+
+	for (unsigned int done = 0, got; done < nr; done += got) {
+		struct timespec patience = { 20, 0 };
+
+		got = nr - done;
+		check_eq(cuFileBatchIOGetStatus(batch, 1, &got, events, &patience).err, OK);
+		check(got > 0);
+		for (unsigned int i = 0; i < got; i++)
+			by_cookie[(size_t)events[i].cookie] = events[i];
+	}
+}
+
+static CUfileBatchHandle_t submit(CUfileIOParams_t *params)
+{
+	CUfileBatchHandle_t batch = NULL;
+
+	check_eq(cuFileBatchIOSetUp(&batch, NR_ENTRIES).err, OK);
+	check_eq(cuFileBatchIOSubmit(batch, NR_ENTRIES, params, 0).err, OK);
+	return batch;
+}
+
+static bool has_bytes(const struct joined *joined, const CUfileIOParams_t *params, size_t len)
+{
+	static unsigned char bytes[ENTRY_LEN];
+
+	memory_get(&joined->memory, (size_t)params->u.batch.devPtr_offset, bytes, len);
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] != pattern_at(7, (size_t)params->u.batch.file_offset + i))
+			return false;
+	}
+	return true;
+}
+
+static void check_all(const struct joined *joined, CUfileIOParams_t *params, CUfileBatchHandle_t batch)
+{
+	CUfileIOEvents_t events[NR_ENTRIES];
+
+	collect(batch, events, NR_ENTRIES);
+	for (size_t i = 0; i < NR_ENTRIES; i++) {
+		check_eq(events[i].status, CUFILE_COMPLETE);
+		check_eq(events[i].ret, ENTRY_LEN);
+		check(has_bytes(joined, &params[i], ENTRY_LEN));
+	}
+	cuFileBatchIODestroy(batch);
+}
+
+/* A request by itself first: of files that nobody has looked at no batch is made. */
+static void join_own(struct joined *joined, bool own)
+{
+	join(joined);
+	fake_nvfs.own = own;
+	read_blocks(joined);
+}
+
+static void few_calls(const void *arg)
+{
+	CUfileIOParams_t params[NR_ENTRIES];
+	unsigned char bytes[ENTRY_LEN];
+	struct joined joined;
+
+	join_own(&joined, true);
+	fill_entries(&joined, params, CUFILE_READ);
+	check_all(&joined, params, submit(params));
+	check_eq(fake_nvfs_counts().batches, 1);
+	check_eq(fake_nvfs_counts().reads, NR_ENTRIES + 1);
+	/* what was read goes back to places that nobody else writes */
+	for (size_t i = 0; i < NR_ENTRIES; i++) {
+		params[i].opcode = CUFILE_WRITE;
+		params[i].u.batch.file_offset = (off_t)(MOVES_MEM / 2 + i * ENTRY_LEN);
+	}
+	{
+		CUfileIOEvents_t events[NR_ENTRIES];
+		CUfileBatchHandle_t batch = submit(params);
+
+		collect(batch, events, NR_ENTRIES);
+		cuFileBatchIODestroy(batch);
+		for (size_t i = 0; i < NR_ENTRIES; i++)
+			check_eq(events[i].ret, ENTRY_LEN);
+	}
+	check_eq(fake_nvfs_counts().batches, 2);
+	for (size_t i = 0; i < NR_ENTRIES; i++) {
+		check_eq(pread(joined.tested.plain, bytes, sizeof(bytes), params[i].u.batch.file_offset), sizeof(bytes));
+		for (size_t k = 0; k < sizeof(bytes); k++)
+			check_eq(bytes[k], pattern_at(7, i * 11 % NR_ENTRIES * 12288 + k));
+	}
+	part(&joined);
+}
+
+static void by_one_call(void)
+{
+	run(few_calls);
+}
+
+static void no_calls(const void *arg)
+{
+	CUfileIOParams_t params[NR_ENTRIES];
+	struct joined joined;
+
+	join_own(&joined, false);
+	fill_entries(&joined, params, CUFILE_READ);
+	check_all(&joined, params, submit(params));
+	check_eq(fake_nvfs_counts().batches, 0);
+	check(fake_nvfs_counts().reads > 0);
+	part(&joined);
+}
+
+static void not_by_the_other_module(void)
+{
+	run(no_calls);
+}
+
+/* Whatever one of them meets, the others do not notice; and what the module does not do, another path does. */
+static void each_alone(const void *arg)
+{
+	CUfileIOParams_t params[NR_ENTRIES];
+	CUfileIOEvents_t events[NR_ENTRIES];
+	struct joined joined;
+	off_t size;
+
+	join_own(&joined, true);
+	size = lseek(joined.tested.plain, 0, SEEK_END) / 4096 * 4096;
+	for (int round = 0; round < 4; round++) {
+		CUfileBatchHandle_t batch;
+
+		fill_entries(&joined, params, CUFILE_READ);
+		params[3].u.batch.file_offset = size + (off_t)MOVES_MEM;
+		params[5].u.batch.file_offset += 1;
+		params[7].u.batch.size = 100;
+		params[9].u.batch.devPtr_offset = (off_t)MOVES_MEM - 4096;
+		params[11].u.batch.file_offset = -4096;
+		if (round)
+			fake_nvfs_inject(round == 1 ? FAKE_REFUSE : round == 2 ? FAKE_FAIL : FAKE_SHORT,
+					 round == 3 ? 4096 : EIO, 20);
+		batch = submit(params);
+		collect(batch, events, NR_ENTRIES);
+		cuFileBatchIODestroy(batch);
+		for (size_t i = 0; i < NR_ENTRIES; i++) {
+			bool bad = i == 9 || i == 11;
+
+			check_eq(events[i].status, bad ? CUFILE_FAILED : CUFILE_COMPLETE);
+			if (bad)
+				continue;
+			check_eq(events[i].ret, i == 3 ? 0 : i == 7 ? 100 : ENTRY_LEN);
+			check(has_bytes(&joined, &params[i], events[i].ret));
+		}
+		check(!round || fake_nvfs_happened());
+	}
+	part(&joined);
+}
+
+static void each_entry_ends_by_itself(void)
+{
+	run(each_alone);
+}
+
+/* Entries that have not begun are cancelled, those that have move all of their bytes; nothing is left of either. */
+static void stopped(const void *arg)
+{
+	CUfileIOParams_t params[NR_ENTRIES];
+	CUfileIOEvents_t events[NR_ENTRIES];
+	CUfileBatchHandle_t batches[6];
+	struct joined joined;
+	size_t ended = 0;
+
+	check_eq(cuFileSetParameterSizeT(CUFILE_PARAM_EXECUTION_MAX_IO_THREADS, 1).err, OK);
+	join_own(&joined, true);
+	fill_entries(&joined, params, CUFILE_READ);
+	fake_nvfs.delay_us = 500;
+	for (size_t i = 0; i < 6; i++)
+		batches[i] = submit(params);
+	/* some are queued behind the first, which has the only thread */
+	for (size_t i = 1; i < 5; i++)
+		check_eq(cuFileBatchIOCancel(batches[i]).err, OK);
+	for (size_t i = 0; i < 5; i++) {
+		collect(batches[i], events, NR_ENTRIES);
+		for (size_t k = 0; k < NR_ENTRIES; k++) {
+			check(events[k].status == CUFILE_COMPLETE || (i && events[k].status == CUFILE_CANCELED));
+			ended += events[k].status == CUFILE_COMPLETE;
+		}
+		cuFileBatchIODestroy(batches[i]);
+	}
+	check(ended >= NR_ENTRIES && ended < 5 * NR_ENTRIES);
+	/* this one is destroyed while it is at work */
+	cuFileBatchIODestroy(batches[5]);
+	check_eq(fake_nvfs_counts().running, 0);
+	part(&joined);
+}
+
+static void cancelled_and_destroyed(void)
+{
+	run(stopped);
+}
+
 static const struct tap_test tests[] = {
 	{ "any_range_is_read_and_written_by_the_module_and_others", any_range },
 	{ "path_nvfs_alone_does_whole_blocks", alone },
 	{ "refusals_of_the_module_are_made_good_and_shown", refusals },
 	{ "a_module_that_is_unloaded_is_done_without", unloading },
+	{ "entries_of_a_batch_go_by_one_call", by_one_call },
+	{ "not_by_a_module_that_tells_no_results", not_by_the_other_module },
+	{ "each_entry_of_a_batch_ends_by_itself", each_entry_ends_by_itself },
+	{ "batches_are_cancelled_and_destroyed_at_work", cancelled_and_destroyed },
 };
 
 TAP_MAIN(tests)

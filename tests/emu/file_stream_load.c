@@ -155,10 +155,39 @@ static void registered(const void *arg)
 
 static void registration_loads_to_the_end(void)
 {
-	static const unsigned int late = 0, fixed = 15;
+	static const unsigned int late = 0, in_part = CU_FILE_STREAM_FIXED_FILE_SIZE | CU_FILE_STREAM_FIXED_BUF_OFFSET;
 
 	in_all_worlds(registered, &late);
-	in_all_worlds(registered, &fixed);
+	in_all_worlds(registered, &in_part);
+}
+
+/* Who fixes everything, or wants no kernel, need not wait for what other streams stop for. */
+static void not_loaded(const void *arg)
+{
+	CUstream first, stopped, stream;
+
+	stream_world_enter(0);
+	first = stream_new(CU_STREAM_NON_BLOCKING);
+	stopped = stream_closed();
+	check_eq(cuFileStreamRegister(first, *(const unsigned int *)arg).err, CU_FILE_SUCCESS);
+	atomic_store(&stage.gate, 1);
+	check_eq(world.cuda->cuStreamSynchronize(stopped), CUDA_SUCCESS);
+	stream_end(stopped);
+	stream = stream_closed();
+	check(trip_behind_gate(stream) > 0);
+	check_eq(cuFileStreamDeregister(first).err, CU_FILE_SUCCESS);
+	stream_end(first);
+	stream_end(stream);
+	stream_world_leave();
+}
+
+static void registration_loads_nothing_without_need(void)
+{
+	static const unsigned int late = 0, values = 7, fixed = 15;
+
+	in_all_worlds(not_loaded, &values);
+	in_all_worlds(not_loaded, &fixed);
+	child_run(not_loaded, &late, (const char *[]){ "BARLANE_EMU_LOAD", "idle", "BARLANE_FILE_STREAM_KERNEL", "0", NULL });
 }
 
 /* A kernel that does not do what it is told, does not begin, or cannot be had. */
@@ -258,6 +287,7 @@ static const struct tap_test tests[] = {
 	{ "streams_are_registered_at_once_while_something_is_under_way", busy_streams_are_registered_at_once },
 	{ "registration_leaves_a_capture_whole", captures_stay_whole },
 	{ "registration_loads_the_kernel_to_the_end", registration_loads_to_the_end },
+	{ "registration_loads_nothing_where_all_is_fixed_or_no_kernel_is_wanted", registration_loads_nothing_without_need },
 	{ "a_kernel_that_fails_its_first_launch_is_not_used", useless_kernels_are_not_used },
 	{ "programs_may_load_code_beside_operations", programs_load_beside_operations },
 };

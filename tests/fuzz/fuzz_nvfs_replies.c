@@ -119,18 +119,45 @@ static int answer(void *arg)
 	return (int64_t)get64(arg, REASON) < 0 || fuzz_byte() % 16 == 15 ? -EPERM : 0;
 }
 
+static int map(void *arg)
+{
+	if (fuzz_byte() % 16 == 15) {
+		put64(arg, REASON, (uint64_t) - (int64_t)fuzz_byte());
+		return -EPERM;
+	}
+	for (int i = 0; i < nr_maps; i++) {
+		/* bound once more: the page that it has already, or another */
+		if (maps[i].shadow == get64(arg, 16)) {
+			if (get64(arg, REASON))
+				maps[i].meta = (uint8_t *)(uintptr_t)get64(arg, REASON);
+			return 0;
+		}
+	}
+	must(nr_maps < MAX_MAPS && get64(arg, REASON));
+	maps[nr_maps].shadow = get64(arg, 16);
+	maps[nr_maps++].meta = (uint8_t *)(uintptr_t)get64(arg, REASON);
+	return 0;
+}
+
+/* Of no shadow: the question whether there is such a request. */
+static int unmap(const void *arg)
+{
+	static const int errors[] = {0, -ENOTTY, -EBUSY, -EINVAL};
+	bool known = !get64(arg, 0);
+
+	for (int i = 0; i < nr_maps; i++)
+		known = known || maps[i].shadow == get64(arg, 0);
+	must(known && !get64(arg, 8));
+	return errors[fuzz_byte() % 4];
+}
+
 static int reply(unsigned long request, void *arg)
 {
 	switch (request) {
 	case 0x40047403:
-		if (fuzz_byte() % 16 == 15) {
-			put64(arg, REASON, (uint64_t) - (int64_t)fuzz_byte());
-			return -EPERM;
-		}
-		must(nr_maps < MAX_MAPS);
-		maps[nr_maps].shadow = get64(arg, 16);
-		maps[nr_maps++].meta = (uint8_t *)(uintptr_t)get64(arg, REASON);
-		return 0;
+		return map(arg);
+	case 0x40107480:
+		return unmap(arg);
 	case 0x40047402:
 	case 0x40047404:
 		return answer(arg);

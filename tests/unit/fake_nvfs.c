@@ -190,6 +190,10 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		return refuse(err ? err : EBADF);
 	if (unloading)
 		return refuse(EINVAL);
+	if (request == FAKE_UNMAP && fake_nvfs.own) {
+		err = fake_nvfs_unmap(arg);
+		return err ? refuse(err) : 0;
+	}
 	if (request >> 8 != 0x400474)
 		return refuse(ENOTTY);
 	return fake_nvfs_ioctl(request, arg) ? refuse(EPERM) : 0;
@@ -220,6 +224,8 @@ void fake_vma_put(struct vma *vma)
 		fake_count.mapped--;
 		fake_vma_put(vma->meta);
 	}
+	if (vma->kept)
+		fake_vma_put(vma->kept);
 	while (*link != vma)
 		link = &(*link)->next;
 	*link = vma->next;
@@ -312,6 +318,8 @@ static int unmap(struct vma *vma, size_t len)
 	vma->addr = NULL;
 	if (vma->meta)
 		vma->meta->pins--;
+	if (vma->kept)
+		vma->kept->pins--;
 	vma->state = vma->state == IN_PROGRESS ? TERMINATE_REQ : TERMINATED;
 	fake_vma_put(vma);
 	return 0;

@@ -35,6 +35,8 @@
  * @map_err:    what MAP fails with, 0: it does not
  * @delay_us:   how long a request takes at least
  * @max_holes:  hole regions that one request reports
+ * @own:        the module is Barlane's: it has UNMAP, takes several requests at a time on a mapping, and tells the results of
+ *              a BATCH
  */
 struct fake_nvfs {
 	unsigned int nodes;
@@ -47,6 +49,7 @@ struct fake_nvfs {
 	int map_err;
 	unsigned int delay_us;
 	unsigned int max_holes;
+	bool own;
 };
 extern struct fake_nvfs fake_nvfs;
 
@@ -87,6 +90,8 @@ enum fake_nvfs_fault {
  * @running: requests under way
  * @peak:    most that were under way at a time
  * @largest: bytes of the largest request
+ * @batches: BATCHes of which all requests were started
+ * @unmaps:  UNMAPs that succeeded
  */
 struct fake_nvfs_count {
 	int reads;
@@ -99,6 +104,8 @@ struct fake_nvfs_count {
 	int running;
 	int peak;
 	size_t largest;
+	int batches;
+	int unmaps;
 };
 
 /* Start of a test: a loaded module of version 2.28 with all nodes, nothing else; the table is put in use. */

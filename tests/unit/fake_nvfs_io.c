@@ -13,8 +13,8 @@
 #define READ	 0x40047402UL
 #define MAP	 0x40047403UL
 #define WRITE	 0x40047404UL
+#define BATCH	 0x40047408UL
 #define ARG_SIZE 104
-#define REASON	 32
 #define BLOCK	 4096UL
 #define GPU_PAGE 65536UL
 
@@ -30,65 +30,11 @@
 #define DIED	     2U
 #define MAGIC	     0xabc0cba1abc2cba3ULL
 
-/**
- * struct job - a READ or WRITE
- * @vma:    its shadow mapping, referenced
- * @write:  direction
- * @sync:   the caller waits
- * @fd:     a descriptor of its own
- * @offset: in the file
- * @size:   bytes
- * @gpu:    where in the GPU's memory
- * @fence:  value for the page
- * @fault:  what goes wrong with it
- * @value:  of the fault
- * @next:   of the lost ones
- */
-struct job {
-	struct vma *vma;
-	bool write;
-	bool sync;
-	int fd;
-	int64_t offset;
-	size_t size;
-	uint8_t *gpu;
-	uint64_t fence;
-	enum fake_nvfs_fault fault;
-	long value;
-	struct job *next;
-};
-
 static enum fake_nvfs_fault fault;
 static long fault_value;
 static int fault_skip;
 static bool happened;
 static struct job *lost;
-
-static uint64_t get64(const uint8_t *at, int off)
-{
-	uint64_t v;
-
-	memcpy(&v, at + off, sizeof(v));
-	return v;
-}
-
-static uint32_t get32(const uint8_t *at, int off)
-{
-	uint32_t v;
-
-	memcpy(&v, at + off, sizeof(v));
-	return v;
-}
-
-static void put64(uint8_t *at, int off, uint64_t v)
-{
-	memcpy(at + off, &v, sizeof(v));
-}
-
-static void put32(uint8_t *at, int off, uint32_t v)
-{
-	memcpy(at + off, &v, sizeof(v));
-}
 
 /* Where the caller sees the page, so that ThreadSanitizer sees one page too; the kernel's view when it is gone there.
  */
@@ -124,8 +70,11 @@ static int map_checked(const uint8_t *arg, struct vma *vma, struct vma *meta)
 static int map(uint8_t *arg)
 {
 	struct vma *vma = fake_vma_at(get64(arg, 16)), *meta = fake_vma_at(get64(arg, 32));
-	int err = map_checked(arg, vma, meta);
+	int err;
 
+	if (vma && !get64(arg, 32))
+		meta = vma->kept;
+	err = map_checked(arg, vma, meta);
 	if (err == EINVAL && !fake_nvfs.map_err && !fake_nvfs.tolerant)
 		fake_break("MAP of va 0x%llx size 0x%llx with 0x%x blocks", (unsigned long long)get64(arg, 24),
 			   (unsigned long long)get64(arg, 0), get32(arg, 40));
@@ -141,8 +90,16 @@ static int map(uint8_t *arg)
 	vma->gpu_va = get64(arg, 24);
 	vma->gpu_len = get64(arg, 0);
 	vma->state = READY;
-	meta->pins++;
-	meta->refs++;
+	vma->shared = false;
+	if (meta != vma->kept) {
+		meta->pins++;
+		meta->refs++;
+	}
+	if (vma->kept && meta != vma->kept) {
+		vma->kept->pins--;
+		fake_vma_put(vma->kept);
+	}
+	vma->kept = NULL;
 	fake_count.maps++;
 	fake_count.mapped++;
 	return 0;
@@ -190,7 +147,7 @@ static int check_memory(const uint8_t *arg, const struct vma *vma)
 		return misuse("offset in GPU memory", off);
 	if (off > vma->gpu_len || size > vma->gpu_len - off)
 		return misuse("request beyond the GPU memory, of size", size);
-	if (head % GPU_PAGE && size > GPU_PAGE - head % GPU_PAGE)
+	if (!fake_nvfs.own && head % GPU_PAGE && size > GPU_PAGE - head % GPU_PAGE)
 		return misuse("request that begins inside of a GPU page and leaves it, of size", size);
 	if (!(arg[76] & 1) && size > vma->len)
 		return misuse("asynchronous request larger than the shadow, of size", size);
@@ -267,7 +224,7 @@ static size_t deliver(const struct job *job, const uint8_t *buf, size_t got, uin
 	for (off = 0; off < got; off += BLOCK) {
 		size_t some = got - off < BLOCK ? got - off : BLOCK;
 
-		if (!is_hole(job, off)) {
+		if (!is_hole(job, off) || job->zeroes) {
 			memcpy(job->gpu + off, buf + off, some);
 			hole = 0;
 			continue;
@@ -331,7 +288,7 @@ static ssize_t read_file(const struct job *job, uint8_t *buf)
 	return got;
 }
 
-static ssize_t carry_out(struct job *job)
+ssize_t fake_job_carry_out(struct job *job)
 {
 	uint8_t *buf;
 	ssize_t got;
@@ -352,7 +309,7 @@ static ssize_t carry_out(struct job *job)
 }
 
 /* The mapping is ready for the next request before the caller hears of the end of this one. */
-static void end(struct job *job, ssize_t result)
+void fake_job_end(struct job *job, ssize_t result)
 {
 	uint8_t *meta;
 
@@ -370,6 +327,7 @@ static void end(struct job *job, ssize_t result)
 		__atomic_store_n((uint64_t *)meta, job->fence, __ATOMIC_RELEASE);
 	}
 	fake_count.running--;
+	job->vma->users--;
 	fake_vma_put(job->vma);
 	pthread_mutex_unlock(&fake_lock);
 	free(job);
@@ -377,7 +335,7 @@ static void end(struct job *job, ssize_t result)
 
 static void *work(void *job)
 {
-	end(job, carry_out(job));
+	fake_job_end(job, fake_job_carry_out(job));
 	return NULL;
 }
 
@@ -426,13 +384,13 @@ static void count(const struct job *job)
 }
 
 /* Checks, and takes the mapping. 0, or the positive reason. */
-static int admit(uint8_t *arg, bool write, struct job **job_p)
+int fake_job_admit(uint8_t *arg, bool write, bool entry, struct job **job_p)
 {
 	struct vma *vma = NULL;
 	struct job *job;
 	int err;
 
-	if (arg[76] & ~1U || arg[77] || arg[78] || arg[79])
+	if (arg[76] & ~(entry ? 0x71U : 1U) || arg[77] || arg[78] || arg[79])
 		fake_break("flags 0x%x or padding", arg[76]);
 	err = check_io(arg, write, &vma);
 	if (err)
@@ -446,7 +404,13 @@ static int admit(uint8_t *arg, bool write, struct job **job_p)
 		return err;
 	}
 	job->fd = fcntl((int)get32(arg, 72), F_DUPFD_CLOEXEC, 0);
-	vma->state = IN_PROGRESS;
+	if (fake_nvfs.own) {
+		job->zeroes = vma->shared || vma->users;
+		vma->shared |= vma->users != 0;
+	} else {
+		vma->state = IN_PROGRESS;
+	}
+	vma->users++;
 	vma->refs++;
 	count(job);
 	*job_p = job;
@@ -476,9 +440,9 @@ static int start_async(struct job *job)
 /* What the module makes of a verdict of its own in a request that it waits for: nothing was moved. */
 static int64_t run_sync(struct job *job)
 {
-	ssize_t result = carry_out(job);
+	ssize_t result = fake_job_carry_out(job);
 
-	end(job, result);
+	fake_job_end(job, result);
 	return result == -EIO ? 0 : result;
 }
 
@@ -490,11 +454,14 @@ bool fake_nvfs_ioctl(unsigned long request, void *user)
 
 	/* all of it is read, whatever the command */
 	memcpy(arg, user, ARG_SIZE);
+	/* which writes none of its argument back */
+	if (request == BATCH)
+		return fake_nvfs_batch(arg) < 0;
 	pthread_mutex_lock(&fake_lock);
 	if (request == MAP)
 		reason = -map(arg);
 	else if (request == READ || request == WRITE)
-		reason = -admit(arg, request == WRITE, &job);
+		reason = -fake_job_admit(arg, request == WRITE, false, &job);
 	else
 		reason = -ENOTTY;
 	pthread_mutex_unlock(&fake_lock);
@@ -538,7 +505,7 @@ void fake_nvfs_finish(void)
 		pthread_mutex_unlock(&fake_lock);
 		if (!job)
 			return;
-		end(job, carry_out(job));
+		fake_job_end(job, fake_job_carry_out(job));
 	}
 }
 

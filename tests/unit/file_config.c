@@ -199,7 +199,7 @@ static void a_number_out_of_range_is_named_with_its_range(void)
 		{"{\"profile\":{\"cufile_stats\":4}}", "4 is not in 0 to 3; 0 stays"},
 		{"{\"logging\":{\"max_file_size_mb\":-2}}", "-2 is not in -1 to"},
 		{"{\"logging\":{\"level\":\"LOUD\"}}", "\"LOUD\" is no such word"},
-		{"{\"properties\":{\"barlane_path\":\"fast\"}}", "\"fast\" is none of nvfs, mapped, staged, plain; the best path stays"},
+		{"{\"properties\":{\"barlane_path\":\"fast\"}}", "\"fast\" is none of nvfs, devicepages, mapped, staged, plain; the best path stays"},
 		{"{\"properties\":{\"posix_pool_slab_size_kb\":[]}}", "not a list of 1 to 16 numbers"},
 		{"{\"properties\":{\"posix_pool_slab_size_kb\":[4,0,3]}}", "item 1 is no number from 1 on"},
 		{"{\"properties\":{\"posix_pool_slab_size_kb\":[4,5]}}", "2 sizes and 3 counts; what there is stays"},

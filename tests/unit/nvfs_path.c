@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Path nvfs as the lane calls it; configuration, pins and copies are the test's. */
 #include "file/config.h"
+#include "file/cost.h"
 #include "file/driver.h"
 #include "file/file.h"
 #include "file/fio.h"
 #include "file/io.h"
 #include "file/nvfs.h"
-#include "file/nvfs_cost.h"
 #include "file/stats.h"
 #include "gpu/cuda.h"
 #include "nvfs_fixture.h"
@@ -382,20 +382,20 @@ static void scores_are_learned(void)
 
 	/* sizes that no other test uses */
 	begin(MB);
-	check(bl_nvfs_cost(1UL << 40, false) == 0);
-	bl_nvfs_cost_note(1UL << 40, false, 1UL << 41);
-	score = bl_nvfs_cost(1UL << 40, false);
+	check(bl_cost(BL_PATH_NVFS, 1UL << 40, false) == 0);
+	bl_cost_note(BL_PATH_NVFS, 1UL << 40, false, 1UL << 41);
+	score = bl_cost(BL_PATH_NVFS, 1UL << 40, false);
 	check(score > 2.1e12 && score < 2.3e12);
-	check(bl_nvfs_cost(1UL << 40, true) == 0);
+	check(bl_cost(BL_PATH_NVFS, 1UL << 40, true) == 0);
 	/* one request does not change much, many do */
-	bl_nvfs_cost_note(1UL << 40, false, 1UL << 42);
-	check(bl_nvfs_cost(1UL << 40, false) < 1.2 * score);
+	bl_cost_note(BL_PATH_NVFS, 1UL << 40, false, 1UL << 42);
+	check(bl_cost(BL_PATH_NVFS, 1UL << 40, false) < 1.2 * score);
 	for (int i = 0; i < 100; i++)
-		bl_nvfs_cost_note(1UL << 40, false, 1UL << 42);
-	check(bl_nvfs_cost(1UL << 40, false) > 1.9 * score);
+		bl_cost_note(BL_PATH_NVFS, 1UL << 40, false, 1UL << 42);
+	check(bl_cost(BL_PATH_NVFS, 1UL << 40, false) > 1.9 * score);
 	/* whoever has lost for long gets another chance */
 	for (int i = 0; i < 600; i++)
-		score = bl_nvfs_cost(1UL << 40, false);
+		score = bl_cost(BL_PATH_NVFS, 1UL << 40, false);
 	check(score == 0);
 	request(false, 0, 0, 128 * KB);
 	check_eq(bl_path_nvfs.run(&io), 0);

@@ -351,12 +351,13 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-static void buffers_and_drivers_come_and_go_under_requests(void)
+static void come_and_go_on(bool own)
 {
 	struct worker workers[NR_THREADS];
 	int fd;
 
 	fake_nvfs_begin();
+	fake_nvfs.own = own;
 	fd = file_new(MB);
 	atomic_store(&stop, false);
 	for (unsigned int i = 0; i < NR_THREADS; i++) {
@@ -367,8 +368,19 @@ static void buffers_and_drivers_come_and_go_under_requests(void)
 	usleep((useconds_t)(seconds() * 1e6));
 	finish(workers);
 	bl_nvfs_close();
+	check(!own || fake_nvfs_counts().unmaps > 0);
 	close(fd);
 	fake_nvfs_end();
+}
+
+static void buffers_and_drivers_come_and_go_under_requests(void)
+{
+	come_and_go_on(false);
+}
+
+static void and_so_they_do_where_shadows_are_kept(void)
+{
+	come_and_go_on(true);
 }
 
 static const struct tap_test tests[] = {
@@ -381,6 +393,7 @@ static const struct tap_test tests[] = {
 	{"an_unloaded_module_takes_the_path_with_it", an_unloaded_module_takes_the_path_with_it},
 	{"a_child_begins_with_nothing", a_child_begins_with_nothing},
 	{"buffers_and_drivers_come_and_go_under_requests", buffers_and_drivers_come_and_go_under_requests},
+	{"and_so_they_do_where_shadows_are_kept", and_so_they_do_where_shadows_are_kept},
 };
 
 int main(int argc, char **argv)

@@ -16,7 +16,7 @@
 #endif
 #include "stat/stat.h"
 
-static const char *const path_names[BL_PATH_NR] = { "nvfs", "mapped", "staged", "plain" };
+static const char *const path_names[BL_PATH_NR] = { "nvfs", "devicepages", "mapped", "staged", "plain" };
 
 struct options {
 	pid_t pid;
@@ -154,7 +154,8 @@ static void flow_text(const struct stat_sample *sample, bool batch, enum bl_path
 
 	if (!flow.calls && !flow.errors)
 		return;
-	printf("%-7s %-6s %-6s %12" PRIu64 " %14" PRIu64 " %8" PRIu64 " %10.1f\n", path_names[path], batch ? "batch" : "single",
+	printf("%-11s %-6s %-6s %12" PRIu64 " %14" PRIu64 " %8" PRIu64 " %10.1f\n", path_names[path],
+	       batch ? "batch" : "single",
 	       write ? "write" : "read", flow.calls, flow.bytes, flow.errors, flow.us);
 }
 
@@ -212,13 +213,41 @@ static struct json_object *nvfs_json(const struct stat_sample *sample, bool writ
 	return object;
 }
 
+static const char *const stream_names[BL_STREAM_NR] = {
+	[BL_STREAM_CPU] = "cpu",
+	[BL_STREAM_CUDA] = "cuda",
+	[BL_STREAM_KERNEL] = "kernel",
+	[BL_STREAM_HELD] = "held",
+};
+
+/* Operations in the order of streams, which are also among the single ones, by the way that they went. */
+static void streams_text(const struct stat_sample *sample)
+{
+	for (int i = 0; i < BL_STREAM_NR; i++) {
+		const bl_stats_number *nr = sample->sum.streams[i];
+
+		if (nr[0] || nr[1])
+			printf("stream %-6s read %" PRIu64 ", write %" PRIu64 "\n", stream_names[i], (uint64_t)nr[0],
+			       (uint64_t)nr[1]);
+	}
+}
+
+static struct json_object *streams_json(const struct stat_sample *sample, bool write)
+{
+	struct json_object *object = tool_json_object();
+
+	for (int i = 0; i < BL_STREAM_NR; i++)
+		tool_json_int(object, stream_names[i], (int64_t)sample->sum.streams[i][write]);
+	return object;
+}
+
 static void show_text(const struct options *opt, const struct stat_sample *sample)
 {
 	char name[64];
 
 	printf("process %d (%s), level %u, counting for %.1f s\n", (int)opt->pid, process_name(opt->pid, name, sizeof(name)),
 	       sample->level, (double)sample->ns / 1e9);
-	printf("%-7s %-6s %-6s %12s %14s %8s %10s\n", "PATH", "KIND", "DIR", "CALLS", "BYTES", "ERRORS", "MEAN_US");
+	printf("%-11s %-6s %-6s %12s %14s %8s %10s\n", "PATH", "KIND", "DIR", "CALLS", "BYTES", "ERRORS", "MEAN_US");
 	for (enum bl_path path = 0; path < BL_PATH_NR; path++) {
 		for (int kind = 0; kind < 4; kind++)
 			flow_text(sample, kind >= 2, path, kind & 1);
@@ -230,6 +259,7 @@ static void show_text(const struct options *opt, const struct stat_sample *sampl
 			printf("%-20s ok %" PRIu64 ", failed %" PRIu64 "\n", op_names[i].name, (uint64_t)op[0],
 			       (uint64_t)op[1]);
 	}
+	streams_text(sample);
 	nvfs_text(sample);
 }
 
@@ -251,7 +281,7 @@ static struct json_object *flow_json(const struct stat_sample *sample, bool batc
 static void show_json(const struct options *opt, const struct stat_sample *sample)
 {
 	struct json_object *object = tool_json_object(), *flows = tool_json_array(), *ops = tool_json_object();
-	struct json_object *nvfs = tool_json_object();
+	struct json_object *nvfs = tool_json_object(), *streams = tool_json_object();
 	char name[64];
 
 	for (enum bl_path path = 0; path < BL_PATH_NR; path++) {
@@ -272,6 +302,9 @@ static void show_json(const struct options *opt, const struct stat_sample *sampl
 	tool_json_double(object, "seconds", (double)sample->ns / 1e9);
 	tool_json_add(object, "requests", flows);
 	tool_json_add(object, "calls", ops);
+	tool_json_add(streams, "read", streams_json(sample, false));
+	tool_json_add(streams, "write", streams_json(sample, true));
+	tool_json_add(object, "streams", streams);
 	tool_json_add(nvfs, "read", nvfs_json(sample, false));
 	tool_json_add(nvfs, "write", nvfs_json(sample, true));
 	tool_json_add(object, "nvfs", nvfs);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* nvfs_cost.h - how long requests through the module take, learned from those that were made */
-#ifndef BL_FILE_NVFS_COST_H
-#define BL_FILE_NVFS_COST_H
+/* cost.h - how long requests take by paths that nobody knows a formula for, learned from those that were made */
+#ifndef BL_FILE_COST_H
+#define BL_FILE_COST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "path.h"
+
 /**
- * bl_nvfs_cost() - What a request would take
+ * bl_cost() - What a request would take
+ * @path:  by which way
  * @len:   bytes, > 0
  * @write: direction
  *
@@ -16,9 +19,9 @@
  * times since it was, costs nothing, so that it is tried.
  * Return: ns.
  */
-double bl_nvfs_cost(size_t len, bool write);
+double bl_cost(enum bl_path path, size_t len, bool write);
 
 /* What one has taken. Lock-free; of two threads at the same moment one may be lost. */
-void bl_nvfs_cost_note(size_t len, bool write, uint64_t ns);
+void bl_cost_note(enum bl_path path, size_t len, bool write, uint64_t ns);
 
 #endif

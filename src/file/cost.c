@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "nvfs_cost.h"
+#include "cost.h"
 
 #include <stdatomic.h>
 
@@ -17,25 +17,25 @@ struct size_class {
 	atomic_uint asked;
 };
 
-static struct size_class classes[2][NR_CLASSES];
+static struct size_class classes[BL_PATH_NR][2][NR_CLASSES];
 
-static struct size_class *class_of(size_t len, bool write)
+static struct size_class *class_of(enum bl_path path, size_t len, bool write)
 {
-	return &classes[write][63 - __builtin_clzll(len)];
+	return &classes[path][write][63 - __builtin_clzll(len)];
 }
 
-double bl_nvfs_cost(size_t len, bool write)
+double bl_cost(enum bl_path path, size_t len, bool write)
 {
-	struct size_class *class = class_of(len, write);
+	struct size_class *class = class_of(path, len, write);
 
 	if (atomic_fetch_add_explicit(&class->asked, 1, memory_order_relaxed) >= TRY_AGAIN)
 		return 0;
 	return atomic_load_explicit(&class->ns_per_byte, memory_order_relaxed) * (double)len;
 }
 
-void bl_nvfs_cost_note(size_t len, bool write, uint64_t ns)
+void bl_cost_note(enum bl_path path, size_t len, bool write, uint64_t ns)
 {
-	struct size_class *class = class_of(len, write);
+	struct size_class *class = class_of(path, len, write);
 	double old = atomic_load_explicit(&class->ns_per_byte, memory_order_relaxed);
 	double now = (double)(ns ? ns : 1) / (double)len;
 
