@@ -11,14 +11,19 @@
 #include "doctor/modfile.h"
 #include "doctor/module.h"
 #include "doctor/mounts.h"
+#include "doctor/nic.h"
 #include "doctor/nodes.h"
 #include "doctor/pci.h"
+#include "doctor/route.h"
 #include "doctor/security.h"
 #include "fuzz.h"
 
 static void try_texts(const char *text)
 {
+	struct doctor_gid gid = {.index = 0};
 	struct doctor_driver driver;
+	const char *word = text;
+	struct doctor_pair pair;
 	unsigned int minor = 0;
 	char words[48], mode[8];
 
@@ -32,6 +37,12 @@ static void try_texts(const char *text)
 	must(doctor_pci_speed(text) >= 0);
 	doctor_pci_bar_size(text, 1);
 	doctor_container_of_cgroup(text);
+	must(!doctor_gid_parse(text, &gid) || !*gid.text);
+	must(memchr(gid.text, '\0', sizeof(gid.text)));
+	must(doctor_port_state(text, &word) < 0 ? word == text : word > text);
+	must(doctor_pci_near(text, text) <= DOCTOR_SAME_SWITCH);
+	doctor_route_cpu(text);
+	must(doctor_pair_parse(text, &pair) || (memchr(pair.gpu, '\0', sizeof(pair.gpu)) && strchr(pair.peer, ':')));
 }
 
 static void try_module(const char *text)
@@ -144,9 +155,46 @@ static void try_lists(const char *list, const char *other)
 	}
 }
 
+static __u32 read_config(const void *arg, __u32 off)
+{
+	const uint8_t *at = (const uint8_t *)arg + off;
+
+	return at[0] | (__u32)at[1] << 8 | (__u32)at[2] << 16 | (__u32)at[3] << 24;
+}
+
+/* The same bytes as a machine of functions of 64 bytes. */
+static void try_machine(const uint8_t *data, size_t size)
+{
+	const struct bl_topo_env env = { .translated = size & 1 };
+	struct bl_topo_dev devs[32] = { 0 };
+	struct bl_topo topo = { .dev = devs };
+	struct bl_topo_route route;
+	char text[200];
+
+	for (size_t at = 0; at + 64 <= size && topo.nr < 32; at += 64) {
+		const struct bl_topo_config config = { .read = read_config, .arg = data + at, .len = 64 };
+
+		devs[topo.nr].bus = data[at + 20];
+		topo.nr += bl_topo_read(&devs[topo.nr], &config);
+	}
+	bl_topo_link(&topo);
+	for (__u32 i = 0; i < topo.nr; i++) {
+		bl_topo_distance(&topo, 0, i);
+		bl_topo_route(&topo, 0, i, &env, &route);
+		bl_topo_route_text(&topo, &route, text, sizeof(text));
+		must(*text && memchr(text, '\0', sizeof(text)));
+	}
+}
+
 static void try_config(const uint8_t *data, size_t size)
 {
+	const struct bl_topo_config config = { .read = read_config, .arg = data, .len = (__u32)size };
+	struct bl_topo_dev dev = { 0 };
 	struct doctor_port port;
+
+	if (bl_topo_read(&dev, &config))
+		must(dev.acs >= -1 && dev.acs < 128 && dev.port >= -1 && dev.port < 16);
+	try_machine(data, size);
 
 	doctor_pci_port(data, size, &port);
 	must(port.kind >= -1 && port.kind < 16);

@@ -24,7 +24,7 @@ static int fake_uring(void)
 	return uring_answer;
 }
 
-static const struct doctor_trials fake_trials = { fake_fs, fake_uring };
+static const struct doctor_trials fake_trials = { .fs = fake_fs, .uring = fake_uring };
 
 static void begin_with(const char *mounts)
 {
@@ -128,6 +128,30 @@ static void the_one_condition_that_blocks_dma_is_named(void)
 		add_nvme();
 		add_module();
 		doctor_check_storage(&doctor);
+		check_has(row("/data")->text, cases[i].text);
+	}
+}
+
+static void memory_with_pages_is_a_way_for_ext4_and_xfs_on_nvme(void)
+{
+	static const struct {
+		const char *mount;
+		const char *text;
+	} cases[] = {
+		{ "30 1 259:2 / /data rw - ext4 /dev/nvme0n1p2 rw", "ext4 on nvme0n1: devicepages, mapped and staged; O_DIRECT" },
+		{ "30 1 259:2 / /data rw - xfs /dev/nvme0n1p2 rw", "xfs on nvme0n1: devicepages, mapped and staged; O_DIRECT" },
+		{ "30 1 259:2 / /data rw - f2fs /dev/nvme0n1p2 rw", "f2fs on nvme0n1: mapped and staged" },
+		{ "30 1 8:1 / /data rw - xfs /dev/sda1 rw", "xfs on /dev/sda1: mapped and staged" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin_with(cases[i].mount);
+		add_nvme();
+		doctor.nr_gpus = 2;
+		doctor.gpus[1].pages = true;
+		doctor_check_storage(&doctor);
+		doctor.nr_gpus = 0;
+		doctor.gpus[1].pages = false;
 		check_has(row("/data")->text, cases[i].text);
 	}
 }
@@ -263,6 +287,7 @@ static const struct tap_test tests[] = {
 	TEST(without_the_module_files_are_mapped_and_staged),
 	TEST(with_the_module_and_a_drive_that_it_serves_nothing_blocks),
 	TEST(the_one_condition_that_blocks_dma_is_named),
+	TEST(memory_with_pages_is_a_way_for_ext4_and_xfs_on_nvme),
 	TEST(a_node_that_does_not_open_is_a_warning),
 	TEST(what_a_file_system_lacks_is_said),
 	TEST(without_a_provider_nothing_is_mapped),

@@ -15,6 +15,7 @@ static const struct {
 	{"pin", doctor_check_trial},	       {"bar1", doctor_check_bar1},	     {"pcie", doctor_check_pcie},
 	{"numa", doctor_check_numa},	       {"iommu", doctor_check_iommu},	     {"limit", doctor_check_limits},
 	{"security", doctor_check_security},   {"file", doctor_check_storage},
+	{"route", doctor_check_routes},	       {"nic", doctor_check_nics},
 };
 
 void doctor_add(struct doctor *doctor, enum doctor_status status, const char *subject, const char *cure,

@@ -54,6 +54,7 @@ struct doctor_row {
  * @size:     bytes of video memory
  * @bar1_size: bytes, 0 unknown
  * @bar1_used: bytes
+ * @pages:    the kernel has struct pages behind a mapping of its memory, as check pin finds
  */
 struct doctor_gpu {
 	struct tool_device device;
@@ -63,6 +64,7 @@ struct doctor_gpu {
 	uint64_t size;
 	uint64_t bar1_size;
 	uint64_t bar1_used;
+	bool pages;
 };
 
 /**
@@ -131,8 +133,10 @@ void doctor_check_pcie(struct doctor *doctor);
 void doctor_check_numa(struct doctor *doctor);
 void doctor_check_iommu(struct doctor *doctor);
 void doctor_check_storage(struct doctor *doctor);
+void doctor_check_routes(struct doctor *doctor);
 void doctor_check_limits(struct doctor *doctor);
 void doctor_check_security(struct doctor *doctor);
+void doctor_check_nics(struct doctor *doctor);
 
 /* The row of check node for /dev/gdrdrv. */
 void doctor_check_module_node(struct doctor *doctor);
@@ -149,6 +153,9 @@ void doctor_numa_gpu(struct doctor *doctor, const char *subject, const char *bus
 
 /* The row of check iommu for a device. */
 void doctor_iommu_gpu(struct doctor *doctor, const char *subject, const char *bus_id);
+
+/* The row of check nic about RLIMIT_MEMLOCK. */
+void doctor_nic_locks(struct doctor *doctor, const struct rlimit *limit);
 
 /* The row of RLIMIT_NOFILE, with so many files open. */
 void doctor_limit_files(struct doctor *doctor, const struct rlimit *limit, int open);

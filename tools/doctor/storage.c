@@ -19,11 +19,13 @@
  * @module: why nvidia-fs does not serve, NULL: it does
  * @uring:  0 or -errno
  * @pins:   GPU memory can be mapped
+ * @pages:  of a GPU at least, with struct pages behind the mapping
  */
 struct lane {
 	const char *module;
 	int uring;
 	bool pins;
+	bool pages;
 };
 
 static const char *check_module(struct doctor *doctor)
@@ -87,6 +89,22 @@ static bool can_pin(const struct doctor *doctor)
 	return true;
 }
 
+static bool has_pages(const struct doctor *doctor)
+{
+	for (int i = 0; i < doctor->nr_gpus; i++) {
+		if (doctor->gpus[i].pages)
+			return true;
+	}
+	return false;
+}
+
+/* What path devicepages serves besides: what file system and disk can be told from here. */
+static bool pages_serve(const struct lane *lane, const struct doctor_mount *mount, const char *disk)
+{
+	return lane->pages && !strncmp(disk, "nvme", 4) &&
+	       (!strcmp(mount->type, "ext4") || !strcmp(mount->type, "xfs"));
+}
+
 /* The disk below a block device's number: its folder's name, or that of the disk that a partition lies in. */
 static void find_disk(const struct doctor *doctor, const struct doctor_mount *mount, char *disk, size_t size)
 {
@@ -145,8 +163,8 @@ static void describe(struct doctor *doctor, const struct lane *lane, const struc
 	} else {
 		paths = "nvfs, mapped and staged";
 	}
-	doctor_add(doctor, DOCTOR_INFO, mount->point, NULL, "%s on %s: %s; %s, %s%s", mount->type,
-		   *disk ? disk : mount->source, paths,
+	doctor_add(doctor, DOCTOR_INFO, mount->point, NULL, "%s on %s: %s%s; %s, %s%s", mount->type,
+		   *disk ? disk : mount->source, pages_serve(lane, mount, disk) ? "devicepages, " : "", paths,
 		   said(can.direct, "O_DIRECT", "no O_DIRECT: all through the page cache", "O_DIRECT not tried"),
 		   lane->uring ? "threads in place of io_uring" : "io_uring", better);
 }
@@ -235,7 +253,8 @@ static char *read_mounts(const struct doctor *doctor)
 
 int doctor_storage_path(struct doctor *doctor, const char *path)
 {
-	struct lane lane = { .module = check_module(doctor), .uring = check_uring(doctor), .pins = can_pin(doctor) };
+	struct lane lane = { .module = check_module(doctor), .uring = check_uring(doctor), .pins = can_pin(doctor),
+			     .pages = has_pages(doctor) };
 	struct doctor_mount *list, *best = NULL;
 	char *text = read_mounts(doctor);
 	size_t nr, longest = 0;
@@ -259,7 +278,8 @@ int doctor_storage_path(struct doctor *doctor, const char *path)
 
 void doctor_check_storage(struct doctor *doctor)
 {
-	struct lane lane = { .module = check_module(doctor), .uring = check_uring(doctor), .pins = can_pin(doctor) };
+	struct lane lane = { .module = check_module(doctor), .uring = check_uring(doctor), .pins = can_pin(doctor),
+			     .pages = has_pages(doctor) };
 	char *text = read_mounts(doctor);
 
 	if (text)

@@ -21,10 +21,15 @@ struct doctor_fs_can {
  * @fs:    of the folder where something is mounted; leaves nothing there. Never called for what may not answer
  * @uring: whether io_uring can be used: 0, -ENOENT: liburing cannot be loaded, -ENOPKG: it is too old, or what the kernel
  *         says
+ * @verbs: whether libibverbs can be loaded: 0 or -ENOENT; may be NULL: it is not asked
+ * @devx:  whether a device of mlx5 opens with DevX: 0, -ENOENT: libmlx5 cannot be loaded, -ENODEV: it has none of the name,
+ *	   or what it says; may be NULL: it is not asked
  */
 struct doctor_trials {
 	void (*fs)(const char *folder, struct doctor_fs_can *can);
 	int (*uring)(void);
+	int (*verbs)(void);
+	int (*devx)(const char *device);
 };
 
 extern const struct doctor_trials doctor_trials_kernel;

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "doctor/devx.h"
 #include "doctor/storage.h"
 
 #ifndef RWF_NOWAIT
@@ -50,4 +51,10 @@ static int try_uring(void)
 	return dlsym(lib, "io_uring_submit_and_wait_timeout") ? 0 : -ENOPKG;
 }
 
-const struct doctor_trials doctor_trials_kernel = { try_fs, try_uring };
+/* It stays: unloading what may have started threads is no one's business here. */
+static int try_verbs(void)
+{
+	return dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL) ? 0 : -ENOENT;
+}
+
+const struct doctor_trials doctor_trials_kernel = { try_fs, try_uring, try_verbs, doctor_try_devx };

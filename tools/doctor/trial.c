@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/memory.h"
 #include "doctor/doctor.h"
+#include "util/vmpages.h"
 
 #define TRIAL_SIZE BL_GPU_PAGE_SIZE
 
@@ -63,7 +64,7 @@ static int write_and_compare(const struct tool_mem *mem, bl_pin_t pin, char *add
 		       : 0;
 }
 
-static int use_pin(bl_ctx_t ctx, const struct tool_mem *mem, bl_pin_t pin)
+static int use_pin(bl_ctx_t ctx, const struct tool_mem *mem, bl_pin_t pin, bool *pages_p)
 {
 	void *addr = NULL;
 	int ret, ret2;
@@ -72,14 +73,18 @@ static int use_pin(bl_ctx_t ctx, const struct tool_mem *mem, bl_pin_t pin)
 	if (ret)
 		return lib_fail(ret, "map");
 	ret = write_and_compare(mem, pin, addr);
+	*pages_p = !ret && bl_vm_has_pages(addr);
 	ret2 = bl_unmap(ctx, pin, addr, TRIAL_SIZE);
 	if (!ret && ret2)
 		ret = lib_fail(ret2, "unmap");
 	return ret;
 }
 
-/* Pin, map, write, compare with a provider, or with the one that is chosen, which @name receives. */
-static int try_provider(const struct tool_mem *mem, const char *provider, char *name, size_t size)
+/*
+ * Pin, map, write, compare with a provider, or with the one that is chosen, which @name receives. @pages_p: whether the
+ * kernel has pages behind the mapping.
+ */
+static int try_provider(const struct tool_mem *mem, const char *provider, char *name, size_t size, bool *pages_p)
 {
 	struct bl_provider_info info;
 	bl_ctx_t ctx;
@@ -96,7 +101,7 @@ static int try_provider(const struct tool_mem *mem, const char *provider, char *
 	}
 	if (!bl_ctx_provider(ctx, &info))
 		snprintf(name, size, "%s", info.name);
-	ret = use_pin(ctx, mem, pin);
+	ret = use_pin(ctx, mem, pin, pages_p);
 	ret2 = bl_unpin(ctx, pin);
 	if (!ret && ret2)
 		ret = lib_fail(ret2, "unpin");
@@ -135,12 +140,13 @@ static const char *try_others(struct doctor *doctor, const struct tool_mem *mem,
 	char each[48], unused[32];
 	size_t nr = bl_provider_list(infos, 16);
 	const char *serves = NULL;
+	bool pages;
 
 	for (size_t i = 0; i < nr && i < 16; i++) {
 		if (!infos[i].usable || !strcmp(infos[i].name, chosen))
 			continue;
 		snprintf(each, sizeof(each), "%s %s", subject, infos[i].name);
-		if (!try_provider(mem, infos[i].name, unused, sizeof(unused))) {
+		if (!try_provider(mem, infos[i].name, unused, sizeof(unused), &pages)) {
 			doctor_add(doctor, DOCTOR_OK, each, NULL, "serves as well");
 			serves = serves ? serves : infos[i].name;
 		} else if (strcmp(tool_why(), reason)) {
@@ -150,20 +156,38 @@ static const char *try_others(struct doctor *doctor, const struct tool_mem *mem,
 	return serves;
 }
 
-static void try_all(struct doctor *doctor, const struct tool_mem *mem, const char *subject)
+/* What path devicepages of libcufile stands on. */
+static void tell_pages(struct doctor *doctor, const struct doctor_gpu *gpu, const char *subject, const char *provider)
+{
+	char each[48];
+
+	snprintf(each, sizeof(each), "%s pages", subject);
+	if (gpu->pages)
+		doctor_add(doctor, DOCTOR_INFO, each, NULL,
+			   "device pages: yes, behind mappings of provider %s: files can go by path devicepages "
+			   "(use_pci_p2pdma)",
+			   provider);
+	else
+		doctor_add(doctor, DOCTOR_INFO, each, NULL,
+			   "device pages: no, the kernel has none behind mappings of provider %s: no path devicepages",
+			   provider);
+}
+
+static void try_all(struct doctor *doctor, struct doctor_gpu *gpu, const struct tool_mem *mem, const char *subject)
 {
 	char name[32] = "", reason[512] = "";
 	size_t index = doctor->nr;
 	const char *serves;
 	int ret;
 
-	ret = try_provider(mem, NULL, name, sizeof(name));
+	ret = try_provider(mem, NULL, name, sizeof(name), &gpu->pages);
 	if (ret) {
 		snprintf(reason, sizeof(reason), "%s", tool_why());
 		*name = '\0';
 		doctor_add(doctor, DOCTOR_FAIL, subject, cure_of(-ret), "%s", reason);
 	} else {
 		doctor_add(doctor, DOCTOR_OK, subject, NULL, "pinned, mapped and written through provider %s", name);
+		tell_pages(doctor, gpu, subject, name);
 	}
 	serves = try_others(doctor, mem, subject, name, reason);
 	if (ret && serves)
@@ -186,7 +210,7 @@ void doctor_check_trial(struct doctor *doctor)
 				   "no memory for a trial pin: %s", tool_why());
 			continue;
 		}
-		try_all(doctor, &mem, subject);
+		try_all(doctor, gpu, &mem, subject);
 		if (tool_mem_free(&mem))
 			doctor_add(doctor, DOCTOR_WARN, subject, "dmesg shows what happened to the GPU", "%s",
 				   tool_why());

@@ -17,8 +17,8 @@ void gdscheck_versions(const struct doctor *doctor, const struct tool_cufile *li
 /* Variables that libcufile looks at; @own is not the user's, NULL: all are. */
 void gdscheck_environment(const char *own);
 
-/* Which storage DMA reaches, as the properties of the driver say. */
-void gdscheck_drivers(const struct tool_cufile *lib);
+/* Which storage DMA reaches, as the properties of the driver and the pages of GPUs say; after doctor_check_trial(). */
+void gdscheck_drivers(const struct doctor *doctor, const struct tool_cufile *lib);
 
 /* What is in force of cufile.json, as far as the library tells. */
 void gdscheck_config(const struct tool_cufile *lib);

@@ -44,7 +44,22 @@ void gdscheck_environment(const char *own)
 	}
 }
 
-void gdscheck_drivers(const struct tool_cufile *lib)
+/*
+ * What the original calls P2PDMA is direct I/O of memory with struct pages, which no module has a say in: the GPU's driver has
+ * made the pages or it has not, and the library goes that way when it is told to.
+ */
+static const char *pages_status(const struct doctor *doctor, const struct tool_cufile *lib)
+{
+	bool on = false, there = false;
+
+	for (size_t i = 0; i < doctor->nr; i++)
+		there |= !strcmp(doctor->rows[i].check, "pin") && !strncmp(doctor->rows[i].text, "device pages: yes", 17);
+	if (!there || !lib->cuFileGetParameterBool || lib->cuFileGetParameterBool(CUFILE_PARAM_USE_PCIP2PDMA, &on).err)
+		return "Unsupported";
+	return on ? "Supported" : "Supported, but properties.use_pci_p2pdma is off";
+}
+
+void gdscheck_drivers(const struct doctor *doctor, const struct tool_cufile *lib)
 {
 	static const struct {
 		const char *name;
@@ -70,9 +85,13 @@ void gdscheck_drivers(const struct tool_cufile *lib)
 	memset(&props, 0, sizeof(props));
 	if (lib->cuFileDriverGetProperties(&props).err)
 		printf(" not known: the library does not give its properties\n");
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		printf(" %-18s : %s\n", kinds[i].name,
-		       props.nvfs.dstatusflags & 1U << kinds[i].bit ? "Supported" : "Unsupported");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char *status = props.nvfs.dstatusflags & 1U << kinds[i].bit ? "Supported" : "Unsupported";
+
+		if (kinds[i].bit == CU_FILE_NVME_P2P_SUPPORTED && *status == 'U')
+			status = pages_status(doctor, lib);
+		printf(" %-18s : %s\n", kinds[i].name, status);
+	}
 }
 
 static void put_number(const struct tool_cufile *lib, const char *name, CUFileSizeTConfigParameter_t param)

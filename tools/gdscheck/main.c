@@ -50,6 +50,17 @@ static void print_rows(const struct doctor *doctor, size_t from)
 		printf(" %-18s : %s\n", doctor->rows[i].subject, doctor->rows[i].text);
 }
 
+/* For each GPU, whether files can reach it by path devicepages, and why not. */
+static void print_pages(const struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->nr; i++) {
+		const struct doctor_row *row = &doctor->rows[i];
+
+		if (!strcmp(row->check, "pin") && !strncmp(row->text, "device pages", 12))
+			printf(" %-18s : %s\n", row->subject, row->text);
+	}
+}
+
 /* What warns or fails, with its cure; returns how many fail. */
 static int print_problems(const struct doctor *doctor)
 {
@@ -91,7 +102,8 @@ static int report(struct doctor *doctor, const struct tool_cufile *lib, const ch
 	gdscheck_versions(doctor, lib);
 	gdscheck_environment(own);
 	closed = open_driver(lib);
-	gdscheck_drivers(lib);
+	gdscheck_drivers(doctor, lib);
+	print_pages(doctor);
 	gdscheck_config(lib);
 	gdscheck_gpus(doctor);
 	gdscheck_heading("MOUNTS:");
