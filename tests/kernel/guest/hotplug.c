@@ -54,6 +54,21 @@ static void wait_until_bound(bool want)
 	check_eq(bound(), want);
 }
 
+/* The kernel shows a driver before that has looked at its device, which may take a while. */
+static void wait_until_served(void)
+{
+	int card = -1;
+
+	wait_until_bound(true);
+	for (int i = 0; i < WAIT_MS / 20 && card < 0; i++) {
+		card = open(BL_CARD_PATH, O_RDWR | O_CLOEXEC);
+		if (card < 0)
+			usleep(20000);
+	}
+	check(card >= 0);
+	close(card);
+}
+
 bool slots_are_watched(void)
 {
 	DIR *slots = opendir("/sys/bus/pci/slots");
@@ -93,7 +108,7 @@ static void take_off_bus(void)
 static void rescan(void)
 {
 	write_to("/sys/bus/pci/rescan", "1");
-	wait_until_bound(true);
+	wait_until_served();
 }
 
 const struct way way_remove = { take_off_bus, rescan };
@@ -153,7 +168,7 @@ static void plug(void)
 	check(host_do("plug"));
 	if (!slots_are_watched())
 		write_to("/sys/bus/pci/rescan", "1");
-	wait_until_bound(true);
+	wait_until_served();
 }
 
 const struct way way_unplug = { unplug, plug };

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * bl_pins.c - what the GPU driver takes for a pin and its release, without anybody in between
+ *
+ * Loading it with va=, len= and rounds= measures, in the process that loads: that much memory is pinned and released so
+ * often, persistently unless persistent=0. Parameters min_ns, p50_ns and p99_ns have the result.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "nv_p2p.h"
+
+#define MAX_ROUNDS 10000
+
+static unsigned long va, len, rounds;
+static bool persistent = true;
+static unsigned long min_ns, p50_ns, p99_ns;
+module_param(va, ulong, 0444);
+module_param(len, ulong, 0444);
+module_param(rounds, ulong, 0444);
+module_param(persistent, bool, 0444);
+module_param(min_ns, ulong, 0444);
+module_param(p50_ns, ulong, 0444);
+module_param(p99_ns, ulong, 0444);
+
+static typeof(&nvidia_p2p_get_pages) get;
+static typeof(&nvidia_p2p_put_pages) put;
+static typeof(&nvidia_p2p_get_pages_persistent) get_persistent;
+static typeof(&nvidia_p2p_put_pages_persistent) put_persistent;
+
+/* The benchmark's process frees nothing meanwhile. */
+static void freed(void *unused)
+{
+	pr_err("bl_pins: the memory went while it was measured\n");
+}
+
+static int pin_once(void)
+{
+	struct nv_p2p_page_table *table;
+	int ret;
+
+	if (persistent) {
+		ret = get_persistent(va, len, &table, 0);
+		return ret ? ret : put_persistent(va, table, 0);
+	}
+	ret = get(0, 0, va, len, &table, freed, NULL);
+	return ret ? ret : put(0, 0, va, table);
+}
+
+static int compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int measure(void)
+{
+	u64 *samples = kvmalloc_array(rounds, sizeof(*samples), GFP_KERNEL);
+	unsigned long i;
+	int ret = 0;
+
+	if (!samples)
+		return -ENOMEM;
+	for (i = 0; i < rounds && !ret; i++) {
+		u64 begin = ktime_get_ns();
+
+		ret = pin_once();
+		samples[i] = ktime_get_ns() - begin;
+		cond_resched();
+	}
+	sort(samples, rounds, sizeof(*samples), compare, NULL);
+	min_ns = samples[0];
+	p50_ns = samples[rounds / 2];
+	p99_ns = samples[rounds - 1 - rounds / 100];
+	kvfree(samples);
+	return ret;
+}
+
+static void release(void)
+{
+	if (get_persistent)
+		symbol_put(nvidia_p2p_get_pages_persistent);
+	if (put_persistent)
+		symbol_put(nvidia_p2p_put_pages_persistent);
+	if (get)
+		symbol_put(nvidia_p2p_get_pages);
+	if (put)
+		symbol_put(nvidia_p2p_put_pages);
+}
+
+static int __init pins_init(void)
+{
+	int ret = -ENODEV;
+
+	if (!rounds || rounds > MAX_ROUNDS)
+		return -EINVAL;
+	get = symbol_get(nvidia_p2p_get_pages);
+	put = symbol_get(nvidia_p2p_put_pages);
+	get_persistent = symbol_get(nvidia_p2p_get_pages_persistent);
+	put_persistent = symbol_get(nvidia_p2p_put_pages_persistent);
+	if (get && put && get_persistent && put_persistent)
+		ret = measure();
+	release();
+	return ret;
+}
+
+static void __exit pins_exit(void)
+{
+}
+
+module_init(pins_init);
+module_exit(pins_exit);
+
+MODULE_AUTHOR("Barlane authors");
+MODULE_DESCRIPTION("What a pin of GPU memory takes");
+MODULE_LICENSE("Dual MIT/GPL");
