@@ -59,7 +59,7 @@ have() {
 	libibverbs-dev) pkg-config --exists libibverbs 2>/dev/null ;;
 	liburing-dev) pkg-config --exists 'liburing >= 2.2' 2>/dev/null ;;
 	libnuma-dev) pkg-config --exists numa 2>/dev/null ;;
-	clang | codespell | cppcheck | shellcheck | mandoc | python3 | spin | valgrind) command -v "$1" >/dev/null ;;
+	clang | codespell | cppcheck | shellcheck | mandoc | python3 | spin | tshark | valgrind) command -v "$1" >/dev/null ;;
 	gcc-aarch64-linux-gnu) command -v aarch64-linux-gnu-gcc >/dev/null ;;
 	libc6-dev-arm64-cross) [ -e /usr/aarch64-linux-gnu/include/stdio.h ] ;;
 	libclang-rt-dev) [ -n "$(find "$(clang --print-runtime-dir 2>/dev/null)" -name '*fuzzer*' 2>/dev/null)" ] ;;
@@ -70,6 +70,8 @@ have() {
 	xfsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.xfs >/dev/null ;;
 	btrfs-progs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null ;;
 	dmsetup) PATH=$PATH:/usr/sbin:/sbin command -v dmsetup >/dev/null ;;
+	iproute2) PATH=$PATH:/usr/sbin:/sbin command -v ip >/dev/null && PATH=$PATH:/usr/sbin:/sbin command -v rdma >/dev/null ;;
+	nftables) PATH=$PATH:/usr/sbin:/sbin command -v nft >/dev/null ;;
 	kmod) [ -n "$(PATH=$PATH:/usr/sbin:/sbin command -v depmod)" ] ;;
 	libelf-dev) compiles '#include <libelf.h>' ;;
 	xz-utils) command -v xz >/dev/null ;;
