@@ -73,17 +73,55 @@ def mapped(name):
         return sorted({word[5].strip() for word in words if len(word) > 5 and name in os.path.basename(word[5])})
 
 
-class Cufile:
-    """The libcufile that the client has loaded, asked from outside of the client."""
+class DlInfo(ctypes.Structure):
+    """Dl_info of dladdr()."""
 
+    _fields_ = [("fname", ctypes.c_char_p), ("fbase", ctypes.c_void_p), ("sname", ctypes.c_char_p),
+                ("saddr", ctypes.c_void_p)]
+
+
+def file_of(function):
+    """The file of the library that a function is in."""
+    info = DlInfo()
+    if not ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(info)):
+        raise RuntimeError(f"{function}: in no library")
+    return os.path.realpath(os.fsdecode(info.fname))
+
+
+class Cufile:
+    """The libcufile that the client calls, asked from outside of the client.
+
+    More than one may be loaded: who loads a library by a path gets that file, whatever was loaded under its name before.
+    What counts is which one a name leads to. A library that is linked with cuFile gets its functions from the global
+    scope, where preloaded libraries come first, else from its own dependency, which the loader finds by the name
+    libcufile.so.0, as it does for dlopen().
+    """
+
+    NAME = "libcufile.so.0"
+    FUNCTIONS = ("cuFileDriverOpen", "cuFileHandleRegister", "cuFileHandleDeregister", "cuFileBufRegister",
+                 "cuFileBufDeregister", "cuFileRead", "cuFileWrite", "cuFileReadAsync", "cuFileWriteAsync",
+                 "cuFileStreamRegister")
     COUNTERS = ("read", "write", "handle_register", "handle_deregister", "buf_register", "buf_deregister")
 
     def __init__(self):
-        self.files = mapped("libcufile.so")
-        if len(self.files) != 1:
-            raise RuntimeError(f"not one libcufile is loaded, but {self.files}")
+        bound = {f"{name} {scope}": file_of(getattr(lib, name)) for scope, lib in self.scopes().items()
+                 for name in self.FUNCTIONS if hasattr(lib, name)}
+        files = sorted(set(bound.values()))
+        if len(files) != 1:
+            raise RuntimeError(f"calls do not go to one libcufile: {bound or 'none is loaded'}")
+        self.file = files[0]
+        self.others = [file for file in mapped("libcufile.so") if file != self.file]
         # by its path: the library that is in memory already, not another one
-        self.lib = ctypes.CDLL(self.files[0])
+        self.lib = ctypes.CDLL(self.file)
+
+    def scopes(self):
+        """Where functions are looked for: by who is linked, and by who opens the name."""
+        scopes = {"in the global scope": ctypes.CDLL(None)}
+        try:
+            scopes["by name"] = ctypes.CDLL(self.NAME, mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+        except OSError:
+            pass  # none is loaded under this name
+        return scopes
 
     def version(self):
         number = ctypes.c_int()
@@ -131,8 +169,12 @@ class Report:
     def finish(self):
         lib = Cufile()
         calls = lib.calls()
-        self.out.update(libcufile=lib.files[0], libcufile_version=lib.version(), barlane=bool(mapped("libbarlane.so")),
-                        calls=calls, paths=paths() if calls and calls["handle_register"]["ok"] else None)
+        self.out.update(libcufile=lib.file, also_loaded=lib.others, libcufile_version=lib.version(),
+                        barlane=bool(mapped("libbarlane.so")), calls=calls)
+        try:
+            self.out["paths"] = paths() if calls and calls["handle_register"]["ok"] else None
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:  # the results are worth having without
+            self.out.update(paths=None, paths_error=str(error))
         print(json.dumps(self.out), flush=True)
         return 0 if all(row["right"] for row in self.out["cases"].values()) else 1
 

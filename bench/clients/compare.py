@@ -31,6 +31,8 @@ def faults(which, run, libdir):
         yield f"ran on the wrong library, {run['libcufile']}"
     if which == "ours" and os.path.dirname(run["libcufile"]) != libdir:
         yield f"ran on {run['libcufile']}, not on that of {libdir}"
+    if "paths_error" in run:
+        yield f"does not tell the paths: {run['paths_error']}"
     if run["calls"] is None:
         yield "has no counts of calls"
     elif not run["calls"]["read"]["ok"]:
@@ -66,6 +68,8 @@ def describe(which, run):
     counted = [f"{name} {calls['ok']}" + (f" (+{calls['failed']} failed)" if calls["failed"] else "")
                for name, calls in (run["calls"] or {}).items() if calls["ok"] or calls["failed"]]
     print(f"# {which}: {run['libcufile']}, cuFileGetVersion {run['libcufile_version']}; {', '.join(counted)}")
+    for file in run.get("also_loaded", []):
+        print(f"#   also loaded, and no function of cuFile leads to it: {file}")
     for path, flow in (run["paths"] or {}).items():
         print(f"#   path {path}: {flow['calls']} calls, {flow['bytes']} bytes")
 
