@@ -12,7 +12,6 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/thread.h"
-#include "util/tsan.h"
 
 #define IDLE_NS 10000000000ULL
 
@@ -72,7 +71,7 @@ static void after_fork_parent(void)
 /* The threads are the parent's, and so is what was queued. */
 static void after_fork_child(void)
 {
-	tsan_release(&crew.lock);
+	pthread_mutex_unlock(&crew.lock);
 	crew = (struct crew){ .lock = PTHREAD_MUTEX_INITIALIZER };
 	conds_init();
 }

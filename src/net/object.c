@@ -9,18 +9,6 @@
 
 #include "net/log.h"
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-
-/* ThreadSanitizer keeps its own books: for it the child still holds the lock that is made new. */
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-#include <sanitizer/tsan_interface.h>
-#define tsan_release(lock) (__tsan_mutex_pre_unlock(lock, 0), __tsan_mutex_post_unlock(lock, 0))
-#else
-#define tsan_release(lock) ((void)(lock))
-#endif
-
 #define BUCKETS 1024
 
 static struct bl_object *buckets[BUCKETS];
@@ -40,8 +28,7 @@ static void after_fork_parent(void)
 
 static void after_fork_child(void)
 {
-	tsan_release(&lock);
-	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_unlock(&lock);
 	atomic_fetch_add(&forks, 1);
 }
 

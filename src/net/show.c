@@ -18,7 +18,7 @@
 #define PERIOD_NS 50000000U
 
 /* Device code writes words of its own with stores that are no atomics, on a CPU that stands for a GPU too. */
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#if BL_TSAN
 #define LOOKS_AT_GPU __attribute__((no_sanitize("thread")))
 #else
 #define LOOKS_AT_GPU

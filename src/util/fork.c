@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tsan.h"
-
 /* Before bl_fork_init() nothing is open, so nothing can be inherited: look like the owner. */
 static uint32_t owner_word = BL_FORK_MAGIC;
 const volatile uint32_t *bl_fork_word = &owner_word;
@@ -94,14 +92,15 @@ static void after_fork_parent(void)
 
 /*
  * Nothing here allocates or waits. A raw close(2): whatever stands in for the kernel has its own view of forks. Locks that
- * other threads of the parent held are made new.
+ * other threads of the parent held are made new. The window's is unlocked before for ThreadSanitizer, which keeps its own
+ * books; to tell it by its functions takes a lock of its own, which a thread that is not here may have held for ever.
  */
 static void after_fork_child(void)
 {
 	pthread_rwlockattr_t attr;
 
 	pthread_mutex_init(&init_lock, NULL);
-	tsan_release(&window_lock);
+	pthread_rwlock_unlock(&window_lock);
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&window_lock, &attr);

@@ -16,12 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
+#include "util/tsan.h"
 
 /* 0: accesses are what they are, and faults the program's. ThreadSanitizer cannot follow a call that is left. */
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SANITIZE_THREAD__) && !__has_feature(thread_sanitizer)
+#if (defined(__x86_64__) || defined(__aarch64__)) && !BL_TSAN
 #define BL_GUARD_WORKS 1
 #else
 #define BL_GUARD_WORKS 0

@@ -59,7 +59,7 @@ static inline void bl_shown_begin(bl_shown_seq *seq)
 {
 	uint32_t odd = atomic_load_explicit(seq, memory_order_relaxed) | 1;
 
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#if BL_TSAN
 	/* it knows no fences */
 	atomic_exchange(seq, odd);
 #else

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsan.h - a lock that is made new in a forked child
- *
- * ThreadSanitizer keeps its own books: for it the child still holds the lock.
+ * tsan.h - whether this is compiled for ThreadSanitizer
  */
 #ifndef BL_UTIL_TSAN_H
 #define BL_UTIL_TSAN_H
@@ -12,10 +10,9 @@
 #endif
 
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-#include <sanitizer/tsan_interface.h>
-#define tsan_release(lock) (__tsan_mutex_pre_unlock(lock, 0), __tsan_mutex_post_unlock(lock, 0))
+#define BL_TSAN 1
 #else
-#define tsan_release(lock) ((void)(lock))
+#define BL_TSAN 0
 #endif
 
 #endif
