@@ -5,7 +5,7 @@
 
 #include "barlane_batch.h"
 #include "batch_cuda.h"
-#include "emu/child.h"
+#include "child.h"
 #include "fake_gdrdrv.h"
 #include "tap.h"
 

@@ -7,7 +7,7 @@
 
 #include "barlane.h"
 #include "batch_cuda.h"
-#include "emu/child.h"
+#include "child.h"
 #include "fake_gdrdrv.h"
 #include "tap.h"
 #include "util/clock.h"

@@ -7,7 +7,7 @@
 #include "net/reach.h"
 #include "net/verbs/qp.h"
 #include "pair.h"
-#include "tests/emu/child.h"
+#include "tests/child.h"
 #include "util/guard.h"
 
 #define LEN 8192UL

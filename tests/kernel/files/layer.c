@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/emu/child.h"
+#include "tests/child.h"
 #include "tests/tap.h"
 
 /* Past the page cache last: what has no such descriptors ends there, as skipped. */

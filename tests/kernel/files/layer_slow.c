@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "layer.h"
-#include "tests/emu/child.h"
+#include "tests/child.h"
 #include "tests/tap.h"
 
 #define SOON_MS 4000 /* deadline of requests */

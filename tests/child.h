@@ -5,8 +5,8 @@
  * The emulated GPU reads its variables when it is loaded, and the library keeps what it learned for the rest of the
  * process. A test that needs another world runs its body in a child; the parent must not have entered the world.
  */
-#ifndef TESTS_EMU_CHILD_H
-#define TESTS_EMU_CHILD_H
+#ifndef TESTS_CHILD_H
+#define TESTS_CHILD_H
 
 /**
  * child_run() - Run a function in a child
