@@ -59,6 +59,7 @@ int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr
 	struct doca_gpu_dev_verbs_qp *dev = &qp->begin;
 	uint32_t sq_nr = 0, rq_nr = 0, rq_bytes = 0;
 	void *sq = NULL, *rq = NULL;
+	bool device = false;
 	uint64_t va;
 	char *first;
 	int ret;
@@ -88,7 +89,10 @@ int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr
 		dev->rq_wqe_mask = rq_nr - 1;
 		dev->rq_wqe_shift = (uint32_t)__builtin_ctz(rq_bytes);
 	}
-	qp->sq_on_host = !first || !bl_gpu_is_device(qp->gpu, first);
+	ret = first ? bl_gpu_is_device(qp->gpu, first, &device) : 0;
+	if (ret)
+		return ret;
+	qp->sq_on_host = !device;
 	dev->mem_type = memory_of_queues(qp);
 	return 0;
 }
@@ -100,6 +104,7 @@ int bl_export_records(struct bl_gpu_qp *qp, const struct bl_net_export_attr *att
 	bool gpu_writes = dev->rq_wqe_num || (attr->nic_handler && !bl_is_proxy(attr->nic_handler) &&
 					      attr->send_dbr_mode_ext ==
 						      DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR);
+	void *view;
 	int ret;
 
 	if (!records)
@@ -113,7 +118,10 @@ int bl_export_records(struct bl_gpu_qp *qp, const struct bl_net_export_attr *att
 	}
 	dev->polled = qp->verbs->context->caps.cpu &&
 		      attr->send_dbr_mode_ext == DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_VALID_DBR;
-	qp->dbrec = bl_gpu_cpu_view(qp->gpu, records);
+	ret = bl_gpu_cpu_view(qp->gpu, records, &view);
+	if (ret)
+		return ret;
+	qp->dbrec = view;
 	if (qp->dbrec)
 		qp->pub.sq_dbrec = qp->dbrec + DOCA_GPUNETIO_IB_MLX5_SND_DBR;
 	return 0;
@@ -220,6 +228,7 @@ int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, uint8_t type, s
 	uint64_t *uar = NULL, va, ci_va = 0;
 	uint8_t size = 0;
 	void *ring = NULL;
+	bool device;
 	int ret;
 
 	doca_verbs_cq_get_wq(cq, &ring, &nr, &size);
@@ -233,7 +242,10 @@ int bl_export_cq(struct bl_gpu_qp *qp, struct doca_verbs_cq *cq, uint8_t type, s
 	/* with overrun ignored, as it should be, nobody writes it */
 	if (ci)
 		bl_gpu_address(qp->gpu, ci, NULL, &ci_va);
-	qp->cq_on_host = !bl_gpu_is_device(qp->gpu, ring);
+	ret = bl_gpu_is_device(qp->gpu, ring, &device);
+	if (ret)
+		return ret;
+	qp->cq_on_host = !device;
 	*dev = (struct doca_gpu_dev_verbs_cq){
 		.cqe_daddr = (uint8_t *)(uintptr_t)va,
 		.cq_num = doca_verbs_cq_get_cqn(cq),

@@ -162,11 +162,25 @@ void *bl_gpu_block_cpu(struct doca_gpu *gpu, uint64_t va);
  */
 int bl_gpu_address(struct doca_gpu *gpu, const void *addr, const char *what, uint64_t *va_p);
 
-/* Whether an address is one of GPU memory; false for all that CUDA does not know. */
-bool bl_gpu_is_device(struct doca_gpu *gpu, const void *addr);
+/**
+ * bl_gpu_is_device() - Whether memory is the GPU's
+ * @gpu:      used GPU
+ * @addr:     any address
+ * @device_p: receives true for GPU memory, false for host memory and for all that CUDA does not know
+ *
+ * Return: 0, -EIO (CUDA does not say).
+ */
+int bl_gpu_is_device(struct doca_gpu *gpu, const void *addr, bool *device_p);
 
-/* CPU's address of memory that is either the CPU's, or GPU memory of bl_gpu_alloc() that the CPU reaches; else NULL. */
-void *bl_gpu_cpu_view(struct doca_gpu *gpu, void *addr);
+/**
+ * bl_gpu_cpu_view() - Where the CPU sees memory
+ * @gpu:    used GPU
+ * @addr:   host memory, or GPU memory of bl_gpu_alloc()
+ * @view_p: receives the CPU's address, NULL: it does not reach it
+ *
+ * Return: 0, -EIO (CUDA does not say what memory it is).
+ */
+int bl_gpu_cpu_view(struct doca_gpu *gpu, void *addr, void **view_p);
 
 /* Copy and fill, in the GPU's context, and wait. 0 or -EIO. */
 int bl_gpu_write(struct doca_gpu *gpu, uint64_t va, const void *src, size_t len);

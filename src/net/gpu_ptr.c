@@ -32,22 +32,34 @@ int bl_gpu_address(struct doca_gpu *gpu, const void *addr, const char *what, uin
 	return 0;
 }
 
-bool bl_gpu_is_device(struct doca_gpu *gpu, const void *addr)
+/* Asked for one attribute, CUDA has one error for memory that it does not know and for calls that fail; for a list it has not. */
+int bl_gpu_is_device(struct doca_gpu *gpu, const void *addr, bool *device_p)
 {
+	int attr = CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ret;
 	struct bl_gpu_scope scope;
 	unsigned int type = 0;
+	void *value = &type;
 	CUresult err;
 
-	if (bl_gpu_enter(gpu, &scope))
-		return false;
-	err = gpu->cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t)addr);
+	ret = bl_gpu_enter(gpu, &scope);
+	if (ret)
+		return ret;
+	err = gpu->cuda->cuPointerGetAttributes(1, &attr, &value, (uintptr_t)addr);
 	bl_gpu_leave(gpu, &scope);
-	return !err && type == CU_MEMORYTYPE_DEVICE;
+	if (err)
+		return fail(EIO, "gpu %s: what memory is at %p: %s", gpu->bus_id, addr, bl_cuda_strerror(err));
+	*device_p = type == CU_MEMORYTYPE_DEVICE;
+	return 0;
 }
 
-void *bl_gpu_cpu_view(struct doca_gpu *gpu, void *addr)
+int bl_gpu_cpu_view(struct doca_gpu *gpu, void *addr, void **view_p)
 {
-	return bl_gpu_is_device(gpu, addr) ? bl_gpu_block_cpu(gpu, (uintptr_t)addr) : addr;
+	bool device = false;
+	int ret = bl_gpu_is_device(gpu, addr, &device);
+
+	if (!ret)
+		*view_p = device ? bl_gpu_block_cpu(gpu, (uintptr_t)addr) : addr;
+	return ret;
 }
 
 enum move { WRITE, READ, FILL };

@@ -76,6 +76,14 @@ void bed_write(const void *gpu, const void *src, size_t len)
 	check_eq(bl_gpu_write(bed.gpu, (uintptr_t)gpu, src, len), 0);
 }
 
+bool bed_is_device(const void *addr)
+{
+	bool device;
+
+	check_eq(bl_gpu_is_device(bed.gpu, addr, &device), 0);
+	return device;
+}
+
 struct bl_net_qp_path bed_path(struct doca_gpu_verbs_qp *qp)
 {
 	struct bl_net_qp_path path = { .sz = sizeof(path) };

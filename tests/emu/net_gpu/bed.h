@@ -43,6 +43,9 @@ struct doca_gpu_verbs_qp_hl *bed_qp(enum doca_gpu_dev_verbs_nic_handler handler)
 
 /* What the GPU has at an address. */
 void bed_read(void *dst, const void *gpu, size_t len);
+
+/* Whether an address is one of GPU memory. */
+bool bed_is_device(const void *addr);
 void bed_write(const void *gpu, const void *src, size_t len);
 
 /* The GPU's object of a queue pair, and its address if @gpu_p is not NULL. */

@@ -137,7 +137,7 @@ static void memory_is_aligned_as_asked_and_reached_by_both(void)
 				check_eq((uintptr_t)cpu % (align > 4096 && type == DOCA_GPU_MEM_TYPE_CPU_GPU ? align : 1), 0);
 				check_both_ways(gpu, cpu, size);
 			}
-			check_eq(bl_gpu_is_device(bed.gpu, gpu), type != DOCA_GPU_MEM_TYPE_CPU_GPU);
+			check_eq(bed_is_device(gpu), type != DOCA_GPU_MEM_TYPE_CPU_GPU);
 			check_eq(doca_gpu_mem_free(bed.gpu, gpu), DOCA_SUCCESS);
 		}
 	}
@@ -201,7 +201,7 @@ static void without_the_cpu_lane_shared_memory_is_host_memory(void)
 	unsetenv("DOCA_GPUNETIO_DISABLE_GDRCOPY");
 	check(!bed.gpu->lane);
 	check_eq(doca_gpu_mem_alloc(bed.gpu, 8192, 0, DOCA_GPU_MEM_TYPE_GPU_CPU, &gpu, &cpu), DOCA_SUCCESS);
-	check(!bl_gpu_is_device(bed.gpu, gpu));
+	check(!bed_is_device(gpu));
 	check_both_ways(gpu, cpu, 8192);
 	check_eq(doca_gpu_mem_free(bed.gpu, gpu), DOCA_SUCCESS);
 	check_eq(doca_gpu_mem_alloc(bed.gpu, 1, 0, DOCA_GPU_MEM_TYPE_GPU_CPU_DATA_DIRECT, &gpu, &cpu),
@@ -219,7 +219,7 @@ static void memory_that_cannot_be_pinned_is_host_memory(void)
 	check_eq(doca_gpu_mem_alloc(bed.gpu, 1, 0, DOCA_GPU_MEM_TYPE_GPU_CPU_DATA_DIRECT, &gpu, &cpu),
 		 DOCA_ERROR_NOT_SUPPORTED);
 	check_eq(world.fault(""), 0);
-	check(!bl_gpu_is_device(bed.gpu, gpu));
+	check(!bed_is_device(gpu));
 	check_eq(doca_gpu_mem_free(bed.gpu, gpu), DOCA_SUCCESS);
 	bed_drop();
 }

@@ -14,9 +14,9 @@ static void for_a_nic_that_is_a_cpu_it_reads_host_memory_and_writes_gpu_memory(v
 	path = bed_path(qp->qp_gverbs);
 	check_eq(path.sq_on_host, 1);
 	check_eq(path.cq_on_host, 0);
-	check(!bl_gpu_is_device(bed.gpu, qp->qp_umem_gpu_ptr));
-	check(!bl_gpu_is_device(bed.gpu, qp->qp_umem_dbr_gpu_ptr));
-	check(bl_gpu_is_device(bed.gpu, qp->cq_sq_umem_gpu_ptr));
+	check(!bed_is_device(qp->qp_umem_gpu_ptr));
+	check(!bed_is_device(qp->qp_umem_dbr_gpu_ptr));
+	check(bed_is_device(qp->cq_sq_umem_gpu_ptr));
 	check_eq(qp->qp_gverbs->qp_cpu->mem_type, DOCA_GPUNETIO_VERBS_MEM_TYPE_HOST);
 	check_eq(qp->qp_gverbs->qp_cpu->cq_sq.mem_type, DOCA_GPUNETIO_VERBS_MEM_TYPE_GPU);
 	check_eq(test_nic.dmabufs, 0);
@@ -43,15 +43,15 @@ static void for_other_nics_queues_are_gpu_memory_by_dma_buf(void)
 
 	bed_make("dma0");
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB);
-	check(bl_gpu_is_device(bed.gpu, qp->qp_umem_gpu_ptr));
-	check(bl_gpu_is_device(bed.gpu, qp->qp_umem_dbr_gpu_ptr));
-	check(bl_gpu_is_device(bed.gpu, qp->cq_sq_umem_gpu_ptr));
-	check(bl_gpu_is_device(bed.gpu, qp->cq_sq_umem_dbr_gpu_ptr));
+	check(bed_is_device(qp->qp_umem_gpu_ptr));
+	check(bed_is_device(qp->qp_umem_dbr_gpu_ptr));
+	check(bed_is_device(qp->cq_sq_umem_gpu_ptr));
+	check(bed_is_device(qp->cq_sq_umem_dbr_gpu_ptr));
 	check_eq(test_nic.dmabufs, 4);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	test_nic.dmabufs = 0;
 	qp = bed_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY);
-	check(!bl_gpu_is_device(bed.gpu, qp->qp_umem_dbr_gpu_ptr));
+	check(!bed_is_device(qp->qp_umem_dbr_gpu_ptr));
 	check_eq(test_nic.dmabufs, 3);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
 	bed_drop();
@@ -281,6 +281,14 @@ static void a_queue_pair_of_another_gpu_is_refused(void)
 	bed_drop();
 }
 
+/* The record that the CPU is to write, if there is one for it, can be read by it. */
+static void check_record(const struct doca_gpu_verbs_qp_hl *qp)
+{
+	const uint32_t *record = qp->qp_gverbs->sq_dbrec;
+
+	check(!record || !__atomic_load_n(record, __ATOMIC_RELAXED));
+}
+
 /* Make and destroy with the receive queue, or as a group. 0: it was made. */
 static doca_error_t try_once(bool as_group, int handler)
 {
@@ -297,7 +305,10 @@ static doca_error_t try_once(bool as_group, int handler)
 	}
 	err = bl_net_create_qp_hl(&attr, &more, &qp);
 	check(!err == !!qp);
-	return err ? err : doca_gpu_verbs_destroy_qp_hl(qp);
+	if (err)
+		return err;
+	check_record(qp);
+	return doca_gpu_verbs_destroy_qp_hl(qp);
 }
 
 static void check_nothing_left(const struct snapshot *before, int live)
