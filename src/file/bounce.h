@@ -2,8 +2,9 @@
 /*
  * bounce.h - pinned memory by way of which streams and files exchange bytes
  *
- * One pool for all streams: slabs of 4 MiB, at most 64 MiB of them, each registered in one CUDA context; slots are cut from
- * them in units of 64 KiB. The memory is the library's own, so that a thread that works on a file may write to it whatever
+ * One pool for all streams: slabs of 4.5 MiB, at most 16 of them, each registered in one CUDA context; slots are cut from
+ * them in units of 72 KiB, so that 64 KiB with the blocks around their ends are one, two slots of 2 MiB with theirs fit a
+ * slab, and one of 4 MiB does. The memory is the library's own, so that a thread that works on a file may write to it whatever
  * became of the context. A slot that a stream still copies from or to comes back when the stream has counted that far; that
  * is looked for when slots are wanted, so nobody waits for a stream to give one back.
  *
@@ -21,8 +22,8 @@
 struct bl_slab;
 struct bl_stream;
 
-#define BL_BOUNCE_UNIT (64UL << 10)
-#define BL_BOUNCE_SLAB (4UL << 20)
+#define BL_BOUNCE_UNIT (72UL << 10)
+#define BL_BOUNCE_SLAB (64 * BL_BOUNCE_UNIT)
 #define BL_BOUNCE_SLABS 16
 
 /**

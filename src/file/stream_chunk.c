@@ -19,6 +19,9 @@
 #include "util/clock.h"
 #include "util/log.h"
 
+/* What one thread stores at a time, way "cpu". */
+#define STORE_PIECE (4UL << 20)
+
 /* A job's words are for the GPU, which may be looking. */
 static void job_set(struct bl_move_job *job, uint64_t dst, uint64_t src, uint64_t len)
 {
@@ -267,7 +270,7 @@ static void begin_store(struct bl_stream_op *op)
 	unsigned int nr;
 
 	/* host memory is the file system's affair: in one go */
-	bl_pieces_init(&op->pieces, op->mem.target ? BL_BOUNCE_SLAB : 1UL << 62, op->size, op->pos);
+	bl_pieces_init(&op->pieces, op->mem.target ? STORE_PIECE : 1UL << 62, op->size, op->pos);
 	nr = nr_threads(op);
 	for (unsigned int i = 0; i < nr; i++) {
 		op->parts[i].work.run = run_store;
@@ -354,20 +357,24 @@ static bool begin(struct bl_stream_op *op)
 	return false;
 }
 
-/* Chunks of writes follow their copies, those of reads the copy that has emptied their slot. */
+/* Those of the bell of number @nr, from 0 on, or as many behind them as there are slots. */
+static void begin_chunks(struct bl_stream_op *op, unsigned int nr, size_t behind)
+{
+	size_t first = (size_t)nr * op->per_bell + behind;
+
+	for (size_t chunk = first; chunk < first + op->per_bell && chunk < op->nr_max; chunk++)
+		begin_chunk(op, chunk);
+}
+
+/* Chunks of writes follow their copies, those of reads the copies that have emptied their slots. */
 void bl_stream_ring(struct bl_stream_op *op)
 {
 	unsigned int ring = op->rings++;
 
 	if (!ring && !begin(op))
 		return;
-	if (!op->args.write) {
-		if (ring)
-			begin_chunk(op, ring - 1 + op->nr_parts);
-		return;
-	}
-	if (!op->kernel)
-		begin_chunk(op, ring);
+	if (op->args.write && !op->kernel)
+		begin_chunks(op, ring, 0);
 	else if (ring)
-		begin_chunk(op, ring - 1);
+		begin_chunks(op, ring - 1, op->args.write ? 0 : op->nr_parts);
 }

@@ -91,6 +91,7 @@ struct bl_op_part {
  * @cut:     chunks end at multiples of this in the file
  * @nr_max:  chunks that there are steps for
  * @nr_parts: slots, or threads
+ * @per_bell: chunks for each host function behind the first
  * @touched: the stream has been told of the slots
  *
  * @rings:   host functions that were called so far; theirs, as is @at
@@ -136,6 +137,7 @@ struct bl_stream_op {
 	size_t cut;
 	size_t nr_max;
 	unsigned int nr_parts;
+	unsigned int per_bell;
 	bool touched;
 
 	unsigned int rings;

@@ -15,7 +15,7 @@
 #define WHOLE	    (1UL << 20)
 #define SMALL_CHUNK (1UL << 20)
 #define SMALL_MAX   (16UL << 20)
-#define LARGE_CHUNK (2UL << 20)
+#define LARGE_CHUNK (4UL << 20)
 #define NO_CUT	    (1UL << 62)
 
 /* The blocks around the ends of a chunk that direct I/O reads too, or the shift by which both sides of a copy are aligned. */
@@ -112,6 +112,7 @@ static int take_slots(const struct bl_cuda *cuda, struct bl_stream_op *op)
 
 	ret = bl_bounce_get(cuda, op->stream->context, len,
 			    op->nr_max < BL_OP_PARTS ? (unsigned int)op->nr_max : BL_OP_PARTS, slots, &op->nr_parts);
+	op->per_bell = !ret && op->nr_parts > 1 ? op->nr_parts / 2 : 1;
 	for (unsigned int i = 0; !ret && i < op->nr_parts; i++) {
 		op->parts[i].slot = slots[i];
 		/* what it says is of an earlier operation: one that ends at once must not repeat that */

@@ -75,6 +75,18 @@ static CUresult stop(struct steps *steps, size_t chunks, CUresult err)
 	return err;
 }
 
+/* The slots of so many chunks are told of together: half of them, so that the others are copied meanwhile. */
+static bool is_last_of_bell(const struct bl_stream_op *op, size_t chunk)
+{
+	return (chunk + 1) % op->per_bell == 0;
+}
+
+/* Read: there is more for one of the slots that are empty by then. */
+static bool fills_again(const struct bl_stream_op *op, size_t chunk)
+{
+	return is_last_of_bell(op, chunk) && chunk + 1 - op->per_bell + op->nr_parts < op->nr_max;
+}
+
 static CUresult read_steps(struct steps *steps)
 {
 	struct bl_stream_op *op = steps->op;
@@ -88,7 +100,7 @@ static CUresult read_steps(struct steps *steps)
 			err = copy(steps, i);
 		if (err)
 			return stop(steps, i, err);
-		if (i + op->nr_parts < op->nr_max)
+		if (fills_again(op, i))
 			err = bell(steps);
 		if (err)
 			return stop(steps, i + 1, err);
@@ -100,18 +112,24 @@ static CUresult write_steps(struct steps *steps)
 {
 	struct bl_stream_op *op = steps->op;
 	CUresult err = op->kernel ? bell(steps) : CUDA_SUCCESS;
+	size_t told = 0;
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < op->nr_max; i++) {
+		bool last = is_last_of_bell(op, i) || i + 1 == op->nr_max;
+
 		if (i >= op->nr_parts)
 			err = wait(steps, i + 1 - op->nr_parts);
 		if (!err)
 			err = copy(steps, i);
-		if (!err)
+		if (!err && last)
 			err = bell(steps);
+		/* a chunk that nobody is told of is not written */
 		if (err)
-			return stop(steps, i, err);
+			return stop(steps, told, err);
+		if (last)
+			told = i + 1;
 	}
 	return wait(steps, op->nr_max);
 }

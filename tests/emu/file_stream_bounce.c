@@ -15,6 +15,7 @@
 #include "tests/tap.h"
 
 #define BIG	   (24UL << 20)
+#define PART	   (9UL << 20)
 #define NOT_ENDED  12345
 #define ALL_FIXED  (CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE)
 #define BEYOND	   64UL /* bytes around a destination that must stay */
@@ -33,6 +34,7 @@ struct transfer {
 static struct tested tested;
 static CUstream stream;
 
+static const char *const staged[] = { "BARLANE_FILE_PATH", "staged", NULL };
 static const char *const one_channel[] = { "BARLANE_EMU_CHANNELS", "1", NULL };
 
 static void enter(size_t file_size, int flags, unsigned int fixed)
@@ -466,6 +468,90 @@ static void threads_call_no_cuda(void)
 	}
 }
 
+/*
+ * A driver holds some tens of host functions of streams that are stopped, and then the calling thread: an operation has few,
+ * however large it is.
+ */
+static void few(const void *arg)
+{
+	struct transfer transfers[2] = { { BIG, 0, 0, 0 }, { BIG, 0, 0, 0 } };
+	struct memory memory;
+
+	enter(BIG, 0, *(const unsigned int *)arg);
+	memory_make(&memory, UNREGISTERED, BIG);
+	close_gate();
+	check_eq(world.fault("cuda.hostfn:10"), 0);
+	for (int write = 0; write < 2; write++)
+		check_eq(submit(&memory, &transfers[write], write).err, CU_FILE_SUCCESS);
+	check_eq(world.fault(""), 0);
+	open_gate();
+	for (int write = 0; write < 2; write++)
+		check_eq(transfers[write].bytes, BIG);
+	memory_drop(&memory);
+	leave();
+}
+
+static void host_functions_are_few(void)
+{
+	static const unsigned int fixed = ALL_FIXED, late = 0;
+
+	child_run(few, &late, staged);
+	child_run(few, &fixed, staged);
+}
+
+/* A write of which not all steps come to the stream: what was told of is written, and nothing else. */
+static void write_in_part(const struct memory *memory, const char *fault)
+{
+	struct transfer transfer = { PART, 4096, 0, 0 };
+	unsigned char *bytes = host_bytes(PART);
+	CUfileError_t status;
+	size_t done;
+
+	tested_fill(&tested, PART + 8192, 5);
+	check_eq(world.fault(fault), 0);
+	status = submit(memory, &transfer, 1);
+	while (world.cuda->cuStreamSynchronize(stream))
+		;
+	check_eq(world.fault(""), 0);
+	done = !status.err && transfer.bytes > 0 ? (size_t)transfer.bytes : 0;
+	check(done <= PART);
+	check(!status.err || transfer.bytes == NOT_ENDED);
+	check_eq(pread(tested.plain, bytes, PART, 4096), PART);
+	check_eq(pattern_wrong(bytes, done, 6, 0), 0);
+	check_eq(pattern_wrong(bytes + done, PART - done, 5, 4096 + done), 0);
+	free(bytes);
+}
+
+static void broken_off(const void *arg)
+{
+	static const char *const points[] = { "cuda.hostfn", "cuda.memop", "cuda.wait", "cuda.memcpy" };
+	unsigned char *bytes = host_bytes(PART);
+	struct memory memory;
+	char fault[64];
+
+	enter(PART, 0, *(const unsigned int *)arg);
+	memory_make(&memory, UNREGISTERED, PART);
+	pattern_fill(bytes, PART, 6, 0);
+	memory_put(&memory, 0, bytes, PART);
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		for (int nth = 1; nth <= 13; nth += TAP_TSAN ? 5 : 1) {
+			snprintf(fault, sizeof(fault), "%s:%d", points[i], nth);
+			write_in_part(&memory, fault);
+		}
+	}
+	free(bytes);
+	memory_drop(&memory);
+	leave();
+}
+
+static void broken_writes(void)
+{
+	static const unsigned int fixed = ALL_FIXED, late = 0;
+
+	child_run(broken_off, &late, NULL);
+	child_run(broken_off, &fixed, NULL);
+}
+
 static int crew_size(void)
 {
 	char line[256];
@@ -512,6 +598,8 @@ static const struct tap_test tests[] = {
 	{ "pinned_memory_is_bounded_and_comes_back", pinned_memory_is_bounded },
 	{ "contexts_have_pinned_memory_of_their_own", contexts_have_their_own },
 	{ "an_operation_under_way_takes_no_call_of_cuda", threads_call_no_cuda },
+	{ "an_operation_has_few_host_functions", host_functions_are_few },
+	{ "writes_that_break_off_end_in_their_turn", broken_writes },
 	{ "the_last_close_ends_all_threads", close_ends_threads },
 };
 
