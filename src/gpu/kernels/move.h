@@ -20,8 +20,8 @@
 extern const char bl_move_ptx[];
 
 /* The grid: 4096 threads with 64 bytes under way each are more than a PCIe link holds. */
-#define BL_MOVE_BLOCKS	16U
-#define BL_MOVE_THREADS 256U
+#define BL_MOVE_BLOCKS	4U
+#define BL_MOVE_THREADS 1024U
 
 /**
  * struct bl_move_job - what to copy; aligned to 16 bytes
