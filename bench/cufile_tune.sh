@@ -46,7 +46,8 @@ direct-read-1M|read-direct-1M-t*|default BARLANE_FILE_TUNE=direct_small=512K BAR
 direct-write|write-direct-*-t*|default BARLANE_FILE_TUNE=direct_write_one=0 BARLANE_FILE_TUNE=direct_write_one=1M BARLANE_FILE_TUNE=direct_write_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_write_small=512K
 direct-write-one|write-direct-*-t1|default BARLANE_FILE_TUNE=direct_write_one=1M;load_max=4K BARLANE_FILE_TUNE=direct_write_one=32K;direct_write_small=32K BARLANE_FILE_TUNE=direct_write_small=512K;load_max=16K
 write|write-cached-*-t*|default BARLANE_FILE_TUNE=land_max=0 BARLANE_FILE_TUNE=land_max=64K BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K BARLANE_FILE_PATH=plain
-write-first|write-cached-*-t1|default BARLANE_FILE_TUNE=load_max=4K;land_max=64K;write_first=64K BARLANE_FILE_TUNE=load_max=16K;write_first=128K BARLANE_FILE_TUNE=land_max=32K;write_first=32K'
+write-first|write-cached-*-t1|default BARLANE_FILE_TUNE=load_max=4K;land_max=64K;write_first=64K BARLANE_FILE_TUNE=load_max=16K;write_first=128K BARLANE_FILE_TUNE=land_max=32K;write_first=32K
+write-growth|write-cached-1*M-t1|default BARLANE_FILE_TUNE=write_growth=1024 BARLANE_FILE_TUNE=write_growth=4 BARLANE_FILE_TUNE=write_first=16K'
 
 out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT

@@ -12,6 +12,9 @@
 #include "util/clock.h"
 #include "util/log.h"
 
+/* Pieces of a write that are shorter than the rest, at most. */
+#define NR_FIRST 4
+
 /* Where in a slot the bytes of a piece lie, so that their address is aligned as their place in the file is. */
 static char *place_of(const struct bl_lane *lane, unsigned int slot, const struct bl_piece *piece)
 {
@@ -20,50 +23,85 @@ static char *place_of(const struct bl_lane *lane, unsigned int slot, const struc
 
 /**
  * struct cut - pieces of a write
- * @pieces: where it stopped; all pieces, where @first is 0
- * @first:  bytes of the first one; the others, cut from there on, are of @pieces.size
- * @nr:     how many
+ * @pieces: where it stopped; all pieces, where @nr_first is 0
+ * @first:  ends of the first ones, which grow; the others, cut from there on, are of @pieces.size
+ * @nr_first: how many
+ * @nr:     how many in all
  *
  * Nothing is written until the GPU has delivered the first piece, and each call of the file system has a price of its own. So
- * the first piece of a write that is cut is a small one, and the others are large.
+ * the first piece of a write that is cut is a small one, and the others are large: as large as what the GPU delivers while
+ * the piece before is written.
  */
 struct cut {
 	struct bl_pieces pieces;
-	size_t first;
+	size_t first[NR_FIRST];
+	unsigned int nr_first;
 	size_t nr;
 };
 
-/* Up to a whole page of the file, so that each piece fits a slot with its lead; 0: all are alike. */
-static size_t first_piece(const struct bl_io *io, size_t slot)
+/* Where a piece of about @len ends that begins at @from: at a whole page of the file, so that it fits a slot with its lead. */
+static size_t end_of(const struct bl_io *io, size_t from, size_t len)
 {
-	size_t first = bl_file_tune()->write_first;
-	off_t pos = io->pos + (off_t)io->done, past;
+	off_t pos = io->pos + (off_t)(io->done + from), past = (pos + (off_t)len) & ~(off_t)(BL_ALIGN_MAX - 1);
 
-	if (!first || io->direct || io->len - io->done < 2 * first || io->len - io->done <= bl_staged_piece(io))
-		return 0;
-	past = (pos + (off_t)(first < slot ? first : slot)) & ~(off_t)(BL_ALIGN_MAX - 1);
-	return past > pos ? (size_t)(past - pos) : 0;
+	return past > pos ? from + (size_t)(past - pos) : 0;
+}
+
+/* All are alike in direct writes, and in those that are one piece. */
+static bool grows(const struct bl_io *io)
+{
+	size_t first = bl_file_tune()->write_first, len = io->len - io->done;
+
+	return first && !io->direct && len >= 2 * first && len > bl_staged_piece(io);
+}
+
+/* None that would leave less than itself to those behind it. */
+static void find_first(struct cut *cut, const struct bl_io *io, size_t slot)
+{
+	size_t len = bl_file_tune()->write_first, from = 0, past;
+
+	while (cut->nr_first < NR_FIRST && len < slot) {
+		past = end_of(io, from, len);
+		if (!past || io->len - io->done < past + len)
+			return;
+		cut->first[cut->nr_first++] = from = past;
+		len *= bl_file_tune()->write_growth;
+	}
 }
 
 static void cut_init(struct cut *cut, const struct bl_io *io)
 {
-	size_t len = io->len - io->done, slot = 1UL << (31 - __builtin_clz(bl_file_tune()->piece));
+	size_t rest = io->len - io->done, slot = 1UL << (31 - __builtin_clz(bl_file_tune()->piece));
 
-	cut->first = first_piece(io, slot);
-	bl_pieces_init(&cut->pieces, cut->first ? slot : bl_staged_piece(io), len, io->pos + (off_t)io->done);
+	cut->nr_first = 0;
+	if (grows(io))
+		find_first(cut, io, slot);
+	bl_pieces_init(&cut->pieces, cut->nr_first ? slot : bl_staged_piece(io), rest, io->pos + (off_t)io->done);
 	cut->nr = cut->pieces.nr;
-	if (cut->first)
-		cut->nr = 1 + (len - cut->first + cut->pieces.size - 1) / cut->pieces.size;
+	if (!cut->nr_first)
+		return;
+	rest -= cut->first[cut->nr_first - 1];
+	cut->nr = cut->nr_first + (rest + cut->pieces.size - 1) / cut->pieces.size;
+}
+
+static size_t end_at(const struct cut *cut, size_t i)
+{
+	size_t past;
+
+	if (i < cut->nr_first)
+		return cut->first[i];
+	past = cut->first[cut->nr_first - 1] + (i + 1 - cut->nr_first) * cut->pieces.size;
+	return past < cut->pieces.len ? past : cut->pieces.len;
 }
 
 static struct bl_piece piece_at(const struct cut *cut, size_t i)
 {
-	size_t from = i ? cut->first + (i - 1) * cut->pieces.size : 0, past = cut->first + i * cut->pieces.size;
+	size_t from, past;
 
-	if (!cut->first)
+	if (!cut->nr_first)
 		return bl_pieces_at(&cut->pieces, i);
-	if (past > cut->pieces.len)
-		past = cut->pieces.len;
+	from = i ? end_at(cut, i - 1) : 0;
+	past = end_at(cut, i);
 	return (struct bl_piece){ .off = from, .len = past - from, .pos = cut->pieces.pos + (off_t)from };
 }
 

@@ -41,6 +41,8 @@
 	X(direct_write_one, 128U << 10, 0, 2U << 20)                                                                   \
 	/* writes through the page cache that are cut: bytes that the GPU is to deliver first; 0: a piece */           \
 	X(write_first, 32U << 10, 0, 1U << 20)                                                                         \
+	/* ... and by how much each of the next ones is longer than the one before, up to a piece */                   \
+	X(write_growth, 8, 1, 1024)                                                                                    \
 	/* reads of up to this size go to the mapping by the CPU; writes leave the GPU by engine ce's short way */     \
 	X(cpu_max, 32U << 10, 0, 1U << 20)                                                                             \
 	X(land_max, 8U << 10, 0, 64U << 10)                                                                            \
