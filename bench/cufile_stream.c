@@ -82,8 +82,8 @@ enum { REGISTERED = 1, DIRECT = 2, BYPASS = 4, UNALIGNED = 8, POOL_PATH = 16, LI
  * @flags: REGISTERED: the buffer is; DIRECT: the file is opened with O_DIRECT; BYPASS: stream_memops_bypass; UNALIGNED:
  *         offsets and size are; POOL_PATH: this library's path "staged", so that reads do not go by the CPU; LISTED:
  *         the stream is registered although it fixes nothing: this library's kernel is there, if
- *         BARLANE_FILE_STREAM_KERNEL is 1. In other cases that fix nothing the stream is not registered, and
- *         operations are held
+ *         BARLANE_FILE_STREAM_KERNEL is 1. In other cases that fix nothing the stream is not registered, and the
+ *         library supposes that offsets stay; those of the round trips do not
  * @fixed: CU_FILE_STREAM_FIXED_*
  */
 struct trial {

@@ -318,13 +318,14 @@ static int grow(const struct bl_cuda *cuda, CUcontext context)
 	return ret;
 }
 
-static int wait_for_slot(const struct bl_cuda *cuda, CUcontext context, unsigned int nr, struct bl_bounce_slot *slot)
+static int wait_for_slot(const struct bl_cuda *cuda, CUcontext context, unsigned int nr, uint64_t patience_ns,
+			 struct bl_bounce_slot *slot)
 {
-	uint64_t end_ns = bl_now_ns() + bl_stream_timeout_ns();
+	uint64_t end_ns = bl_now_ns() + patience_ns;
 	struct timespec nap = { 0, NAP_FIRST_NS };
 	int ret;
 
-	while (bl_now_ns() < end_ns) {
+	for (;;) {
 		reclaim();
 		if (take(cuda, context, nr, slot))
 			return 0;
@@ -333,6 +334,8 @@ static int wait_for_slot(const struct bl_cuda *cuda, CUcontext context, unsigned
 			return ret;
 		if (!ret)
 			continue;
+		if (bl_now_ns() >= end_ns)
+			break;
 		nanosleep(&nap, NULL);
 		nap.tv_nsec = nap.tv_nsec * 2 > NAP_MAX_NS ? NAP_MAX_NS : nap.tv_nsec * 2;
 	}
@@ -340,7 +343,7 @@ static int wait_for_slot(const struct bl_cuda *cuda, CUcontext context, unsigned
 		    BL_BOUNCE_SLABS * BL_BOUNCE_SLAB >> 20);
 }
 
-int bl_bounce_get(const struct bl_cuda *cuda, CUcontext context, size_t len, unsigned int want,
+int bl_bounce_get(const struct bl_cuda *cuda, CUcontext context, size_t len, unsigned int want, uint64_t patience_ns,
 		  struct bl_bounce_slot *slots, unsigned int *nr_p)
 {
 	unsigned int nr_units = (unsigned int)((len + BL_BOUNCE_UNIT - 1) / BL_BOUNCE_UNIT), nr = 1;
@@ -348,7 +351,7 @@ int bl_bounce_get(const struct bl_cuda *cuda, CUcontext context, size_t len, uns
 
 	if (!cuda->cuMemHostRegister || !cuda->cuMemHostUnregister || !cuda->cuMemHostGetDevicePointer)
 		return fail(EOPNOTSUPP, "the driver cannot register host memory: too old");
-	ret = wait_for_slot(cuda, context, nr_units, &slots[0]);
+	ret = wait_for_slot(cuda, context, nr_units, patience_ns, &slots[0]);
 	if (ret)
 		return ret;
 	while (nr < want) {

@@ -52,13 +52,13 @@ struct bl_bounce_slot {
  * @context: the current context
  * @len:     bytes of each, at most BL_BOUNCE_SLAB
  * @want:    how many would be good
+ * @patience_ns: how long to wait for the first one while all of the pool is in use; 0: not at all
  * @slots:   receives them
  * @nr_p:    receives how many there are, 1 or more
  *
- * Waits for the first one only, while all of the pool is in use, as long as an operation may take.
  * Return: 0; -ETIMEDOUT: nothing came back; -ENOMEM and others of CUDA: none can be made; with the reason.
  */
-int bl_bounce_get(const struct bl_cuda *cuda, CUcontext context, size_t len, unsigned int want,
+int bl_bounce_get(const struct bl_cuda *cuda, CUcontext context, size_t len, unsigned int want, uint64_t patience_ns,
 		  struct bl_bounce_slot *slots, unsigned int *nr_p);
 
 /**

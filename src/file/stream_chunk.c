@@ -304,6 +304,21 @@ static void begin_held(struct bl_stream_op *op)
 	bl_stream_op_put(op);
 }
 
+/* The values have changed since. The stream goes on to the host function behind the operation, which waits for its end. */
+static void begin_missed(struct bl_stream_op *op)
+{
+	op->missed = true;
+	pthread_mutex_lock(&op->lock);
+	atomic_store_explicit(op->stream->word, op->last, memory_order_release);
+	pthread_mutex_unlock(&op->lock);
+	begin_held(op);
+}
+
+static bool as_supposed(const struct bl_stream_op *op)
+{
+	return op->size == op->values.size && op->pos == op->values.pos && op->buf_off == op->values.buf_off;
+}
+
 /* Now that all arguments are known: whether they make sense, and where the memory is. */
 static int locate(struct bl_stream_op *op)
 {
@@ -342,6 +357,10 @@ static bool begin(struct bl_stream_op *op)
 	bl_stream_watch(op);
 	if (op->way == BL_WAY_HELD) {
 		begin_held(op);
+		return false;
+	}
+	if (op->supposed && !as_supposed(op)) {
+		begin_missed(op);
 		return false;
 	}
 	ret = locate(op);

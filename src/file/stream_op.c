@@ -79,11 +79,18 @@ bool bl_stream_op_claim(struct bl_stream_op *op, int from, int to)
 	return atomic_compare_exchange_strong(&op->state, &from, to);
 }
 
+static bool is_held(const struct bl_stream_op *op)
+{
+	return op->way == BL_WAY_HELD || op->missed;
+}
+
 static enum bl_stream_count way_of(const struct bl_stream_op *op)
 {
+	if (is_held(op))
+		return BL_STREAM_HELD;
 	if (op->way == BL_WAY_BOUNCE)
 		return op->kernel ? BL_STREAM_KERNEL : BL_STREAM_CUDA;
-	return op->way == BL_WAY_CPU ? BL_STREAM_CPU : BL_STREAM_HELD;
+	return BL_STREAM_CPU;
 }
 
 static void count(const struct bl_stream_op *op, ssize_t result)
@@ -119,7 +126,7 @@ void bl_stream_op_end(struct bl_stream_op *op, ssize_t result)
 	if (!bl_stream_op_claim(op, BL_OP_RUNG, BL_OP_ENDING))
 		return;
 	/* one that is held is counted by who carries it out */
-	if (op->way != BL_WAY_HELD)
+	if (!is_held(op))
 		count(op, result);
 	bl_stats_stream(way_of(op), op->args.write);
 	*op->args.bytes = bl_error_event(result);

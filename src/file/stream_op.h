@@ -17,7 +17,11 @@
  * is one of CUDA's where size and offset are fixed, else the kernel of move.ptx.
  *
  * Way "held": a host function rings, the crew does everything by the lane's paths, which use streams of their own; a host
- * function waits, so that CUDA knows what depends on what. For when there is no kernel, no word, or no pinned memory.
+ * function waits, so that CUDA knows what depends on what. For when there is no word, or no pinned memory.
+ *
+ * Where neither the values are fixed nor the kernel is there, they are supposed to stay what they are at submission, for
+ * way "cpu" or "bounce", and a host function behind the operation waits for its end. If they have stayed when the stream
+ * gets there, that function finds the operation ended. If not, all waits are let go, and the operation is held.
  */
 #ifndef BL_FILE_STREAM_OP_H
 #define BL_FILE_STREAM_OP_H
@@ -62,6 +66,18 @@ struct bl_op_part {
 };
 
 /**
+ * struct bl_op_values - what a program tells by pointers
+ * @size:    bytes
+ * @pos:     offset in the file
+ * @buf_off: offset in the memory
+ */
+struct bl_op_values {
+	size_t size;
+	off_t pos;
+	off_t buf_off;
+};
+
+/**
  * struct bl_stream_op - an operation
  * @refs:    the table of operations, and whoever works on it
  * @id:      handle that the stream's host functions get: an operation that is gone is not found
@@ -82,6 +98,9 @@ struct bl_op_part {
  * @watched: it is in that list, and referenced by it
  *
  * @way:     decided at submission, as are all to @nr_parts
+ * @supposed: so were the values that are not fixed: @values is what all were
+ * @missed:  they have changed: it is held
+ * @values:  see @supposed
  * @early:   error that was found at submission, told when the stream gets there
  * @max:     most bytes that it may move
  * @mem:     the memory, from @args.base on or from the offset that is fixed; where @has_mem
@@ -127,6 +146,9 @@ struct bl_stream_op {
 	bool watched;
 
 	enum bl_op_way way;
+	bool supposed;
+	bool missed;
+	struct bl_op_values values;
 	int early;
 	size_t max;
 	struct bl_mem mem;
@@ -200,7 +222,7 @@ int bl_stream_op_failed(const struct bl_stream *stream, CUresult err);
  * @cuda: driver library
  * @op:   new
  *
- * May load the kernel, wait for pinned memory, and pin memory of the program's; the stream's context is current. Puts
+ * May wait for pinned memory, and pin memory of the program's; the stream's context is current. Puts
  * nothing on the stream.
  * Return: 0; -ETIMEDOUT, see bl_bounce_get().
  */

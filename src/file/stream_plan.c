@@ -21,9 +21,10 @@
 /* The blocks around the ends of a chunk that direct I/O reads too, or the shift by which both sides of a copy are aligned. */
 #define AROUND (2UL * BL_ALIGN_MAX)
 
+/* Whether values are known now: they are fixed, or supposed to stay. */
 static bool knows(const struct bl_stream_op *op, unsigned int flags)
 {
-	return (op->fixed & flags) == flags;
+	return op->supposed || (op->fixed & flags) == flags;
 }
 
 /* Errors of what is fixed are found now, and told in the operation's turn, as the others are. */
@@ -111,7 +112,8 @@ static int take_slots(const struct bl_cuda *cuda, struct bl_stream_op *op)
 	int ret;
 
 	ret = bl_bounce_get(cuda, op->stream->context, len,
-			    op->nr_max < BL_OP_PARTS ? (unsigned int)op->nr_max : BL_OP_PARTS, slots, &op->nr_parts);
+			    op->nr_max < BL_OP_PARTS ? (unsigned int)op->nr_max : BL_OP_PARTS,
+			    op->supposed ? 0 : bl_stream_timeout_ns(), slots, &op->nr_parts);
 	op->per_bell = !ret && op->nr_parts > 1 ? op->nr_parts / 2 : 1;
 	for (unsigned int i = 0; !ret && i < op->nr_parts; i++) {
 		op->parts[i].slot = slots[i];
@@ -129,7 +131,7 @@ static int plan_bounce(const struct bl_cuda *cuda, struct bl_stream_op *op)
 
 	if (!op->stream->word)
 		return 0;
-	if ((!fixed || ends_early(op)) && kernel_reaches(cuda, op))
+	if (!op->supposed && (!fixed || ends_early(op)) && kernel_reaches(cuda, op))
 		op->kernel = bl_stream_kernel(cuda, op->stream->context);
 	if (!op->kernel && !fixed)
 		return 0;
@@ -137,7 +139,7 @@ static int plan_bounce(const struct bl_cuda *cuda, struct bl_stream_op *op)
 	bl_fail_hush(1);
 	ret = take_slots(cuda, op);
 	bl_fail_hush(-1);
-	if (ret == -ETIMEDOUT)
+	if (ret == -ETIMEDOUT && !op->supposed)
 		return fail(ETIMEDOUT, "stream %p: %s", (void *)op->stream->handle, bl_last_error(NULL));
 	if (ret) {
 		log_info("no pinned memory for an operation: a host function waits for it (%s)", bl_last_error(NULL));
@@ -176,6 +178,47 @@ static bool can_store(struct bl_stream_op *op)
 	       knows(op, CU_FILE_STREAM_FIXED_FILE_SIZE | CU_FILE_STREAM_FIXED_BUF_OFFSET) && lend(op);
 }
 
+/* Something would have to be known now that is not, and there is no kernel that is told later. */
+static bool needs_kernel(const struct bl_cuda *cuda, const struct bl_stream_op *op)
+{
+	return op->stream->word && !is_fixed(op) &&
+	       !(bl_stream_kernel(cuda, op->stream->context) && kernel_reaches(cuda, op));
+}
+
+/* The memory is where it is to be by what the values are now. False: they make no sense, at least now. */
+static bool suppose(struct bl_stream_op *op)
+{
+	const struct bl_stream_args *args = &op->args;
+
+	op->size = *args->size;
+	op->pos = *args->pos;
+	op->buf_off = *args->buf_off;
+	op->values = (struct bl_op_values){ op->size, op->pos, op->buf_off };
+	op->max = op->size;
+	op->supposed = true;
+	bl_mem_put(&op->mem);
+	op->has_mem = false;
+	return op->size && !check_known(op) && !find_memory(op) && op->mem.target && op->size <= op->max;
+}
+
+/* As if all were fixed. Where that is of no use, the operation is held, and finds errors of its values in its turn. */
+static int plan_supposed(const struct bl_cuda *cuda, struct bl_stream_op *op)
+{
+	bool sensible;
+	int ret = 0;
+
+	bl_fail_hush(1);
+	sensible = suppose(op);
+	bl_fail_hush(-1);
+	if (sensible && can_store(op))
+		op->way = BL_WAY_CPU;
+	else if (sensible && op->args.write)
+		ret = plan_bounce(cuda, op);
+	if (op->way == BL_WAY_HELD)
+		op->supposed = false;
+	return ret;
+}
+
 int bl_stream_plan(const struct bl_cuda *cuda, struct bl_stream_op *op)
 {
 	/* who insists on a path is served by those who know it */
@@ -196,5 +239,7 @@ int bl_stream_plan(const struct bl_cuda *cuda, struct bl_stream_op *op)
 	if (can_store(op))
 		return 0;
 	op->way = BL_WAY_HELD;
+	if (needs_kernel(cuda, op))
+		return plan_supposed(cuda, op);
 	return plan_bounce(cuda, op);
 }

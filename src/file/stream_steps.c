@@ -32,6 +32,12 @@ static CUresult bell(struct steps *steps)
 	return err;
 }
 
+/* Behind the operation: CUDA is to know that the stream waits for it. */
+static CUresult hold(struct steps *steps)
+{
+	return steps->cuda->cuLaunchHostFunc(steps->op->stream->handle, bl_stream_op_hold, number(steps->op));
+}
+
 /* Until @nr chunks have ended. */
 static CUresult wait(struct steps *steps, size_t nr)
 {
@@ -131,7 +137,8 @@ static CUresult write_steps(struct steps *steps)
 		if (last)
 			told = i + 1;
 	}
-	return wait(steps, op->nr_max);
+	err = wait(steps, op->nr_max);
+	return err || !op->supposed ? err : hold(steps);
 }
 
 static CUresult simple_steps(struct steps *steps)
@@ -143,9 +150,9 @@ static CUresult simple_steps(struct steps *steps)
 	/* what the crew does for way "held" may depend on any stream: CUDA has to know that this one waits */
 	if (steps->op->way == BL_WAY_CPU && steps->op->stream->word)
 		err = wait(steps, 1);
-	if (!err && steps->waits)
+	if (!err && steps->waits && !steps->op->supposed)
 		return CUDA_SUCCESS;
-	return steps->cuda->cuLaunchHostFunc(steps->op->stream->handle, bl_stream_op_hold, number(steps->op));
+	return hold(steps);
 }
 
 /* That the stream is past it. If that fails the next operation's will tell. */
@@ -168,7 +175,7 @@ static int recover(struct steps *steps, CUresult err)
 	struct bl_stream_op *op = steps->op;
 	bool gone = err >= 700 && err < 800;
 
-	if (!steps->cuda->cuLaunchHostFunc(op->stream->handle, bl_stream_op_hold, number(op)))
+	if (!hold(steps))
 		return 0;
 	if ((!steps->waits || gone) && bl_stream_op_claim(op, BL_OP_QUEUED, BL_OP_ENDED)) {
 		bl_stream_op_forget(op);

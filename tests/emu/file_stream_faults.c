@@ -54,8 +54,12 @@ static void deadline(const void *arg)
 	CUstream stream;
 
 	stream_world_enter(arg != NULL);
-	stream = stream_new(CU_STREAM_NON_BLOCKING);
+	/* its place in the file is another one when the stream gets there, so the GPU has not begun by then */
+	stream = stream_closed();
+	op.pos = 4096;
 	check_eq(stream_async(&op, CUFILE_WRITE, stream).err, CU_FILE_SUCCESS);
+	op.pos = 0;
+	atomic_store(&stage.gate, 1);
 	check_eq(world.cuda->cuLaunchHostFunc(stream, stream_set_flag, &flag), CUDA_SUCCESS);
 	check_eq(world.cuda->cuStreamSynchronize(stream), CUDA_SUCCESS);
 	check_eq(op.bytes, -ETIMEDOUT);

@@ -32,12 +32,13 @@ static double seconds(void)
 }
 
 /*
- * Write and read behind the gate, with nothing fixed: the stream goes on when all is submitted, and not before.
+ * Write and read behind the gate, with nothing fixed: the stream goes on when all is submitted, and not before. Where the
+ * write is to begin is @pos by then, and 0 when the stream gets there.
  * Returns how many functions of CUDA were called meanwhile, by whomever.
  */
-static uint64_t trip_behind_gate(CUstream stream)
+static uint64_t trip(CUstream stream, off_t pos)
 {
-	struct op write = { LEN, 0, 0, 0 }, read = { LEN, 0, (off_t)LEN, 0 };
+	struct op write = { LEN, pos, 0, 0 }, read = { LEN, 0, (off_t)LEN, 0 };
 	struct bl_emu_counts before, after;
 	atomic_int flag = 0;
 	unsigned char got[2];
@@ -49,6 +50,7 @@ static uint64_t trip_behind_gate(CUstream stream)
 	check_eq(world.cuda->cuLaunchHostFunc(stream, stream_set_flag, &flag), CUDA_SUCCESS);
 	world.counts(&before);
 	check_eq(write.bytes, NOT_ENDED);
+	write.pos = 0;
 	atomic_store(&stage.gate, 1);
 	while (!atomic_load(&flag))
 		usleep(100);
@@ -62,6 +64,12 @@ static uint64_t trip_behind_gate(CUstream stream)
 	return after.cuda_calls - before.cuda_calls;
 }
 
+/* The kernel is told what has changed; who has none, and supposed that it would stay, must call CUDA. */
+static uint64_t trip_behind_gate(CUstream stream)
+{
+	return trip(stream, 4096);
+}
+
 /* Nobody registers: nothing is loaded, and what depends on the caller gets it. */
 static void unregistered(const void *arg)
 {
@@ -69,9 +77,17 @@ static void unregistered(const void *arg)
 
 	stream_world_enter(0);
 	stream = stream_closed();
-	check(trip_behind_gate(stream) > 0);
+	if (arg)
+		check_eq(trip(stream, 0), 0);
+	else
+		check(trip_behind_gate(stream) > 0);
 	stream_end(stream);
 	stream_world_leave();
+}
+
+static void values_that_stay(void)
+{
+	in_all_worlds(unregistered, "they stay");
 }
 
 static void operations_load_nothing(void)
@@ -284,6 +300,7 @@ static void programs_load_beside_operations(void)
 
 static const struct tap_test tests[] = {
 	{ "operations_load_nothing_so_their_caller_goes_on", operations_load_nothing },
+	{ "nobody_calls_cuda_for_operations_whose_values_stay", values_that_stay },
 	{ "streams_are_registered_at_once_while_something_is_under_way", busy_streams_are_registered_at_once },
 	{ "registration_leaves_a_capture_whole", captures_stay_whole },
 	{ "registration_loads_the_kernel_to_the_end", registration_loads_to_the_end },
