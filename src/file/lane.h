@@ -26,6 +26,7 @@
  * @scope:   of the thread while it has the lane
  * @ce:      channel; its ring is the lane's memory
  * @context: CUDA context
+ * @memory:  what the channel's ring is in, NULL: memory of CUDA's
  * @uring:   no ring until bl_lane_uring()
  * @slot:    bytes per slot in this request
  * @nr:      slots
@@ -38,6 +39,7 @@ struct bl_lane {
 	struct bl_cuda_scope scope;
 	struct bl_ce *ce;
 	CUcontext context;
+	void *memory;
 	struct bl_uring uring;
 	size_t slot;
 	unsigned int nr;
