@@ -11,84 +11,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bounce_world.h"
 #include "child.h"
-#include "file_world.h"
 #include "tests/tap.h"
 
-#define BIG	   (24UL << 20)
-#define PART	   (9UL << 20)
-#define NOT_ENDED  12345
-#define ALL_FIXED  (CU_FILE_STREAM_FIXED_BUF_OFFSET | CU_FILE_STREAM_FIXED_FILE_OFFSET | CU_FILE_STREAM_FIXED_FILE_SIZE)
 #define BEYOND	   64UL /* bytes around a destination that must stay */
 #define UNTOUCHED  0xa5
 
-/**
- * struct transfer - an operation
- */
-struct transfer {
-	size_t size;
-	off_t pos;
-	off_t off;
-	ssize_t bytes;
-};
-
-static struct tested tested;
-static CUstream stream;
-
-/* Without the kernel, what is not fixed is supposed to stay. */
-static const char *const supposing[][5] = {
-	{ "BARLANE_FILE_STREAM_KERNEL", "0", NULL },
-	{ "BARLANE_FILE_STREAM_KERNEL", "0", "BARLANE_EMU_CHANNELS", "1", NULL },
-};
-static const char *const staged[] = { "BARLANE_FILE_PATH", "staged", NULL };
 static const char *const one_channel[] = { "BARLANE_EMU_CHANNELS", "1", NULL };
-
-static void enter(size_t file_size, int flags, unsigned int fixed)
-{
-	world_enter();
-	check_eq(cuFileDriverOpen().err, CU_FILE_SUCCESS);
-	tested_make(&tested, "disk", O_RDWR | flags);
-	tested_fill(&tested, file_size, 5);
-	check_eq(world.cuda->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-	/* the kernel is loaded for a stream that leaves something open; then all of the context use it */
-	check_eq(cuFileStreamRegister(stream, 0).err, CU_FILE_SUCCESS);
-	check_eq(cuFileStreamDeregister(stream).err, CU_FILE_SUCCESS);
-	check_eq(cuFileStreamRegister(stream, fixed).err, CU_FILE_SUCCESS);
-}
-
-static void leave(void)
-{
-	check_eq(world.cuda->cuStreamSynchronize(stream), CUDA_SUCCESS);
-	check_eq(world.cuda->cuStreamDestroy(stream), CUDA_SUCCESS);
-	check_eq(cuFileStreamDeregister(stream).err, CU_FILE_SUCCESS);
-	tested_drop(&tested);
-	check_eq(cuFileDriverClose().err, CU_FILE_SUCCESS);
-	world_check_rules();
-}
-
-static CUfileError_t submit(const struct memory *memory, struct transfer *transfer, int write)
-{
-	transfer->bytes = NOT_ENDED;
-	if (write)
-		return cuFileWriteAsync(tested.handle, memory->base, &transfer->size, &transfer->pos, &transfer->off,
-					&transfer->bytes, stream);
-	return cuFileReadAsync(tested.handle, memory->base, &transfer->size, &transfer->pos, &transfer->off,
-			       &transfer->bytes, stream);
-}
-
-static void run(const struct memory *memory, struct transfer *transfer, int write)
-{
-	check_eq(submit(memory, transfer, write).err, CU_FILE_SUCCESS);
-	check_eq(world.cuda->cuStreamSynchronize(stream), CUDA_SUCCESS);
-}
-
-static unsigned char *host_bytes(size_t size)
-{
-	unsigned char *bytes = malloc(size);
-
-	check(bytes);
-	return bytes;
-}
 
 /* Read, and look also at what lies around it. */
 static void read_one(const struct memory *memory, struct transfer transfer)
@@ -244,26 +174,6 @@ static void short_reads(void)
 	child_run(ends, &fixed, NULL);
 	child_run(ends, &late, (const char *[]){ "BARLANE_FILE_PATH", "staged", NULL });
 	child_run(ends, &fixed, (const char *[]){ "BARLANE_FILE_PATH", "staged", NULL });
-}
-
-static atomic_int gate;
-
-static void wait_for_gate(void *arg)
-{
-	while (!atomic_load(&gate))
-		usleep(100);
-}
-
-static void close_gate(void)
-{
-	atomic_store(&gate, 0);
-	check_eq(world.cuda->cuLaunchHostFunc(stream, wait_for_gate, NULL), CUDA_SUCCESS);
-}
-
-static void open_gate(void)
-{
-	atomic_store(&gate, 1);
-	check_eq(world.cuda->cuStreamSynchronize(stream), CUDA_SUCCESS);
 }
 
 static bool no_kernel(void)
@@ -521,92 +431,6 @@ static void threads_call_no_cuda(void)
 		child_run(quiet, &late[i], supposing[1]);
 }
 
-/*
- * A driver holds some tens of host functions of streams that are stopped, and then the calling thread: an operation has few,
- * however large it is.
- */
-static void few(const void *arg)
-{
-	struct transfer transfers[2] = { { BIG, 0, 0, 0 }, { BIG, 0, 0, 0 } };
-	struct memory memory;
-
-	enter(BIG, 0, *(const unsigned int *)arg);
-	memory_make(&memory, UNREGISTERED, BIG);
-	close_gate();
-	check_eq(world.fault("cuda.hostfn:10"), 0);
-	for (int write = 0; write < 2; write++)
-		check_eq(submit(&memory, &transfers[write], write).err, CU_FILE_SUCCESS);
-	check_eq(world.fault(""), 0);
-	open_gate();
-	for (int write = 0; write < 2; write++)
-		check_eq(transfers[write].bytes, BIG);
-	memory_drop(&memory);
-	leave();
-}
-
-static void host_functions_are_few(void)
-{
-	static const unsigned int fixed = ALL_FIXED, late = 0;
-
-	child_run(few, &late, staged);
-	child_run(few, &fixed, staged);
-}
-
-/* A write of which not all steps come to the stream: what was told of is written, and nothing else. */
-static void write_in_part(const struct memory *memory, const char *fault)
-{
-	struct transfer transfer = { PART, 4096, 0, 0 };
-	unsigned char *bytes = host_bytes(PART);
-	CUfileError_t status;
-	size_t done;
-
-	tested_fill(&tested, PART + 8192, 5);
-	check_eq(world.fault(fault), 0);
-	status = submit(memory, &transfer, 1);
-	while (world.cuda->cuStreamSynchronize(stream))
-		;
-	check_eq(world.fault(""), 0);
-	done = !status.err && transfer.bytes > 0 ? (size_t)transfer.bytes : 0;
-	check(done <= PART);
-	check(!status.err || transfer.bytes == NOT_ENDED);
-	check_eq(pread(tested.plain, bytes, PART, 4096), PART);
-	check_eq(pattern_wrong(bytes, done, 6, 0), 0);
-	check_eq(pattern_wrong(bytes + done, PART - done, 5, 4096 + done), 0);
-	free(bytes);
-}
-
-static void broken_off(const void *arg)
-{
-	static const char *const points[] = { "cuda.hostfn", "cuda.memop", "cuda.wait", "cuda.memcpy" };
-	unsigned char *bytes = host_bytes(PART);
-	struct memory memory;
-	char fault[64];
-
-	enter(PART, 0, *(const unsigned int *)arg);
-	memory_make(&memory, UNREGISTERED, PART);
-	pattern_fill(bytes, PART, 6, 0);
-	memory_put(&memory, 0, bytes, PART);
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
-		for (int nth = 1; nth <= 13; nth += TAP_TSAN ? 5 : 1) {
-			snprintf(fault, sizeof(fault), "%s:%d", points[i], nth);
-			write_in_part(&memory, fault);
-		}
-	}
-	free(bytes);
-	memory_drop(&memory);
-	leave();
-}
-
-static void broken_writes(void)
-{
-	static const unsigned int fixed = ALL_FIXED, late = 0;
-
-	child_run(broken_off, &late, NULL);
-	child_run(broken_off, &late, supposing[0]);
-	if (!TAP_TSAN)
-		child_run(broken_off, &fixed, NULL);
-}
-
 static int crew_size(void)
 {
 	char line[256];
@@ -653,8 +477,6 @@ static const struct tap_test tests[] = {
 	{ "pinned_memory_is_bounded_and_comes_back", pinned_memory_is_bounded },
 	{ "contexts_have_pinned_memory_of_their_own", contexts_have_their_own },
 	{ "an_operation_under_way_takes_no_call_of_cuda", threads_call_no_cuda },
-	{ "an_operation_has_few_host_functions", host_functions_are_few },
-	{ "writes_that_break_off_end_in_their_turn", broken_writes },
 	{ "the_last_close_ends_all_threads", close_ends_threads },
 };
 
