@@ -8,13 +8,17 @@
  */
 #include "nvp2p.h"
 
+#include <linux/atomic.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 
+/* looking up and giving back */
 static DEFINE_MUTEX(symbols_lock);
-static unsigned int nr_users;
-static bool held;
 static struct bl_nvp2p symbols;
+/* 0: nothing was found yet, or it was given back */
+static atomic_t nr_users = ATOMIC_INIT(0);
+/* the module itself is one of them; under the lock */
+static bool kept;
 
 static void put_persistent(struct bl_nvp2p *nv)
 {
@@ -88,15 +92,25 @@ void bl_nvp2p_find_cap(struct bl_nvp2p *nv)
 	nv->cap = symbol_get(nvidia_p2p_cap_persistent_pages);
 }
 
-/* A module that wants to keep them from now on has them looked up again. */
-static void put_unused(void)
+/* symbols_lock is held. One user less; a module that wants to keep them from now on has them looked up again. */
+static void drop_user(void)
 {
-	if (nr_users || bl_nvp2p_keep())
+	if (!atomic_dec_and_test(&nr_users))
 		return;
 	put_cap(&symbols);
 	put_callback(&symbols);
 	put_persistent(&symbols);
-	held = false;
+}
+
+/* symbols_lock is held. There are no users: become the first. */
+static bool find_all(void)
+{
+	if (!bl_nvp2p_find(&symbols))
+		return false;
+	kept = bl_nvp2p_keep();
+	/* who becomes a user without the lock sees what was found */
+	atomic_set_release(&nr_users, kept ? 2 : 1);
+	return true;
 }
 
 /**
@@ -108,18 +122,17 @@ static void put_unused(void)
  */
 int bl_nvp2p_take(const struct bl_nvp2p **nv_p)
 {
-	int ret = -ENODEV;
+	bool held = atomic_inc_not_zero(&nr_users);
 
-	mutex_lock(&symbols_lock);
-	if (!held)
-		held = bl_nvp2p_find(&symbols);
-	if (held) {
-		nr_users++;
-		*nv_p = &symbols;
-		ret = 0;
+	if (!held) {
+		mutex_lock(&symbols_lock);
+		held = atomic_inc_not_zero(&nr_users) || find_all();
+		mutex_unlock(&symbols_lock);
 	}
-	mutex_unlock(&symbols_lock);
-	return ret;
+	if (!held)
+		return -ENODEV;
+	*nv_p = &symbols;
+	return 0;
 }
 
 /**
@@ -129,9 +142,14 @@ int bl_nvp2p_take(const struct bl_nvp2p **nv_p)
  */
 void bl_nvp2p_drop(void)
 {
+	/* only the last one needs the lock */
+	if (atomic_add_unless(&nr_users, -1, 1))
+		return;
 	mutex_lock(&symbols_lock);
-	nr_users--;
-	put_unused();
+	if (!kept && bl_nvp2p_keep())
+		kept = true;
+	else
+		drop_user();
 	mutex_unlock(&symbols_lock);
 }
 
@@ -143,6 +161,9 @@ void bl_nvp2p_drop(void)
 void bl_nvp2p_trim(void)
 {
 	mutex_lock(&symbols_lock);
-	put_unused();
+	if (kept && !bl_nvp2p_keep()) {
+		kept = false;
+		drop_user();
+	}
 	mutex_unlock(&symbols_lock);
 }
