@@ -34,17 +34,6 @@ static void table_freed(void *data)
 }
 
 /**
- * bl_table_is_freed() - Whether the free callback has come
- * @table: the table
- *
- * Return: true if so; it may come right after false.
- */
-bool bl_table_is_freed(const struct bl_table *table)
-{
-	return READ_ONCE(table->freed);
-}
-
-/**
  * bl_table_call_get() - Ask the GPU driver for pages, inside of bl_table_get()
  * @table: the table; @persistent says whether it is without callback
  *
@@ -52,6 +41,10 @@ bool bl_table_is_freed(const struct bl_table *table)
  */
 int bl_table_call_get(struct bl_table *table)
 {
+	if (!table->persistent) {
+		init_completion(&table->read);
+		init_completion(&table->called);
+	}
 	return table->fn->get_pages(table->token, table->space, table->va, table->len, &table->pages,
 				    table->persistent ? NULL : table_freed, table);
 }
@@ -85,23 +78,12 @@ int bl_table_get(struct bl_table *table, int (*get)(struct bl_table *table))
 {
 	int ret;
 
-	init_completion(&table->read);
-	init_completion(&table->called);
 	down_read(&tables_lock);
 	WRITE_ONCE(table->getter, current);
 	ret = get(table);
 	WRITE_ONCE(table->getter, NULL);
 	up_read(&tables_lock);
 	return ret;
-}
-
-/**
- * bl_table_was_read() - Let a callback go on
- * @table: one that was got, and that nobody reads any more
- */
-void bl_table_was_read(struct bl_table *table)
-{
-	complete_all(&table->read);
 }
 
 static int call_put(struct bl_table *table)

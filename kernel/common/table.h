@@ -25,7 +25,7 @@ struct nv_p2p_page_table;
  * @by_put:     put_pages_persistent() gives them back
  * @freed:      the callback has come
  * @getter:     thread inside get
- * @read:       completed when @pages was read: a callback waits for it
+ * @read:       completed when @pages was read: a callback waits for it. Like @called only there while not @persistent
  * @called:     completed when a callback has done its work
  */
 struct bl_table {
@@ -47,8 +47,27 @@ struct bl_table {
 int bl_table_get(struct bl_table *table, int (*get)(struct bl_table *table));
 int bl_table_call_get(struct bl_table *table);
 int bl_table_call_get_persistent(struct bl_table *table, u32 flags);
-bool bl_table_is_freed(const struct bl_table *table);
-void bl_table_was_read(struct bl_table *table);
 int bl_table_put(struct bl_table *table);
+
+/**
+ * bl_table_is_freed() - Whether the free callback has come
+ * @table: the table
+ *
+ * Return: true if so; it may come right after false.
+ */
+static inline bool bl_table_is_freed(const struct bl_table *table)
+{
+	return READ_ONCE(table->freed);
+}
+
+/**
+ * bl_table_was_read() - Let a callback go on
+ * @table: one that was got, and that nobody reads any more
+ */
+static inline void bl_table_was_read(struct bl_table *table)
+{
+	if (!table->persistent)
+		complete_all(&table->read);
+}
 
 #endif
