@@ -5,7 +5,10 @@
  *
  * A driver gives up its device between two notices. Before the first one its pins are good. From the second one on it
  * gives no pages any more. Pins that exist at either are told of; a get that began before the second one and ends after
- * it is found out by the count of events, and done again.
+ * it is done again.
+ *
+ * Pages are got and given back far more often than a device goes, and often by one that has done so before. So one
+ * stays in the list meanwhile, and what it does is said by its state, without the lock.
  */
 #include "watch.h"
 
@@ -17,20 +20,30 @@
 static DEFINE_MUTEX(watch_lock);
 static LIST_HEAD(watched);
 static bl_watch_fn *tell;
-/* drivers that have given up a device, and one: 0 is no count of anybody's */
+/* drivers that have given up a device, and one: 0 is nobody's count */
 static unsigned long nr_gone = 1;
 
 static int device_event(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct pci_dev *pdev = to_pci_dev((struct device *)data);
+	bool last = event == BUS_NOTIFY_UNBOUND_DRIVER;
+	struct bl_watch *watch;
 
 	if (event != BUS_NOTIFY_UNBIND_DRIVER && event != BUS_NOTIFY_UNBOUND_DRIVER)
 		return NOTIFY_DONE;
 	mutex_lock(&watch_lock);
-	/* pairs with bl_watch_events(): a get that reads the new count is served by what comes after the driver */
-	if (event == BUS_NOTIFY_UNBOUND_DRIVER)
+	if (last)
 		smp_store_release(&nr_gone, nr_gone + 1);
-	tell(&watched, pdev, event == BUS_NOTIFY_UNBOUND_DRIVER);
+	/* pairs with bl_watch_begin(): a get that is not seen here is served by what comes after the driver */
+	smp_mb();
+	list_for_each_entry(watch, &watched, node) {
+		if (last)
+			atomic_cmpxchg(&watch->state, BL_WATCH_GET, BL_WATCH_AGAIN);
+		atomic_cmpxchg(&watch->state, BL_WATCH_HOLD, BL_WATCH_TOLD);
+	}
+	tell(&watched, pdev, last);
+	list_for_each_entry(watch, &watched, node)
+		atomic_cmpxchg(&watch->state, BL_WATCH_TOLD, BL_WATCH_HOLD);
 	mutex_unlock(&watch_lock);
 	return NOTIFY_OK;
 }
@@ -42,41 +55,62 @@ static struct notifier_block device_block = {
 /**
  * bl_watch_events() - Read the count of devices that went
  *
- * Return: what bl_watch_add() wants to know; never 0.
+ * Return: the count; never 0.
  */
 unsigned long bl_watch_events(void)
 {
-	/* the count first, then all of the get */
+	/* the count first, then what is asked about devices */
 	return smp_load_acquire(&nr_gone);
 }
 
 /**
- * bl_watch_add() - Be told when a device goes
- * @watch:  in what holds its pages; bl_watch_fn finds it
- * @events: bl_watch_events() from before it got them
- *
- * Return: true, or false when a device went meanwhile, perhaps its own: then the pages must be given back.
+ * bl_watch_init_one() - Make one that is not told
+ * @watch: it
  */
-bool bl_watch_add(struct list_head *watch, unsigned long events)
+void bl_watch_init_one(struct bl_watch *watch)
 {
-	bool same;
-
-	mutex_lock(&watch_lock);
-	same = nr_gone == events;
-	if (same)
-		list_add(watch, &watched);
-	mutex_unlock(&watch_lock);
-	return same;
+	INIT_LIST_HEAD(&watch->node);
+	atomic_set(&watch->state, BL_WATCH_NONE);
 }
 
 /**
- * bl_watch_remove() - Undo bl_watch_add()
- * @watch: what was given to it
+ * bl_watch_add() - Put one into the list, for bl_watch_begin()
+ * @watch: one that is not there
+ *
+ * Context: may sleep.
  */
-void bl_watch_remove(struct list_head *watch)
+void bl_watch_add(struct bl_watch *watch)
 {
 	mutex_lock(&watch_lock);
-	list_del(watch);
+	list_add(&watch->node, &watched);
+	mutex_unlock(&watch_lock);
+}
+
+/**
+ * bl_watch_end_slow() - One that is told just now, or that had no pages, is told no more, for bl_watch_end()
+ * @watch: it
+ *
+ * Context: may sleep, and wait for a bl_watch_fn.
+ */
+void bl_watch_end_slow(struct bl_watch *watch)
+{
+	mutex_lock(&watch_lock);
+	atomic_set(&watch->state, BL_WATCH_NONE);
+	mutex_unlock(&watch_lock);
+}
+
+/**
+ * bl_watch_remove() - Forget one
+ * @watch: one that has no pages, or was never used
+ *
+ * Context: may sleep.
+ */
+void bl_watch_remove(struct bl_watch *watch)
+{
+	if (list_empty(&watch->node))
+		return;
+	mutex_lock(&watch_lock);
+	list_del_init(&watch->node);
 	mutex_unlock(&watch_lock);
 }
 

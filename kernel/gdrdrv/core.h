@@ -142,7 +142,7 @@ struct bl_pin_db {
  * @gone:        nothing may be mapped any more
  * @freed:       because the provider took the memory back
  * @lost:        because its device went; the provider still has to be told that the pages are given back
- * @watch:       in common/watch.c's list
+ * @watch:       from before its get until it ends
  * @nr_vmas:     VMAs that show it
  * @want:        type of mapping that was asked for, GDRDRV_MAPPING_*; NONE leaves the choice to us
  * @type:        type of the mapping there is
@@ -165,7 +165,7 @@ struct bl_pin {
 	bool gone;
 	bool freed;
 	bool lost;
-	struct list_head watch;
+	struct bl_watch watch;
 	unsigned int nr_vmas;
 	u32 want;
 	u32 type;

@@ -25,9 +25,11 @@ static bool lies_on(const struct bl_pin *pin, const struct pci_dev *pdev)
  */
 void bl_device_lose(const struct list_head *watched, const struct pci_dev *pdev, bool last)
 {
-	struct bl_pin *pin;
+	struct bl_watch *watch;
 
-	list_for_each_entry(pin, watched, watch) {
+	bl_watch_for_each(watch, watched) {
+		struct bl_pin *pin = container_of(watch, struct bl_pin, watch);
+
 		if (!lies_on(pin, pdev))
 			continue;
 		pr_warn_ratelimited("va 0x%llx len 0x%llx: its device %s goes, and can be reached no more\n",

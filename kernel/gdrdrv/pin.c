@@ -37,8 +37,15 @@ static struct bl_pin *pin_new(struct bl_file *file, const struct bl_pin_ops *ops
 	kref_init(&pin->ref);
 	mutex_init(&pin->lock);
 	pin->ops = ops;
+	bl_watch_init_one(&pin->watch);
 	pin->mapping = &file->mapping;
 	return pin;
+}
+
+static void watch_no_more(struct bl_pin *pin)
+{
+	bl_watch_end(&pin->watch);
+	bl_watch_remove(&pin->watch);
 }
 
 /* Get the pages; again when a device went meanwhile. */
@@ -46,23 +53,23 @@ static int hold(struct bl_file *file, const struct bl_pin_ops *ops, const struct
 		struct bl_pin **pin_p)
 {
 	for (;;) {
-		unsigned long events = bl_watch_events();
 		struct bl_pin *pin = pin_new(file, ops);
 		int ret;
 
 		if (!pin)
 			return -ENOMEM;
+		bl_watch_begin(&pin->watch);
 		ret = ops->get(pin, req);
-		if (ret) {
-			bl_pin_unref(pin);
-			return ret;
-		}
-		if (bl_watch_add(&pin->watch, events)) {
+		if (!ret && bl_watch_hold(&pin->watch)) {
 			*pin_p = pin;
 			return 0;
 		}
-		ops->put(pin);
+		watch_no_more(pin);
+		if (!ret)
+			ops->put(pin);
 		bl_pin_unref(pin);
+		if (ret)
+			return ret;
 	}
 }
 
@@ -152,7 +159,7 @@ void bl_pin_end(struct bl_pin *pin)
 	pin->gone = true;
 	bl_mmap_zap(pin);
 	mutex_unlock(&pin->lock);
-	bl_watch_remove(&pin->watch);
+	watch_no_more(pin);
 	pin->ops->put(pin);
 	bl_pin_unref(pin);
 }

@@ -4,17 +4,19 @@
  */
 #include "watch.h"
 
-unsigned long bl_watch_events(void)
+void bl_watch_init_one(struct bl_watch *watch)
 {
-	return 0;
 }
 
-bool bl_watch_add(struct list_head *watch, unsigned long events)
+void bl_watch_add(struct bl_watch *watch)
 {
-	return true;
 }
 
-void bl_watch_remove(struct list_head *watch)
+void bl_watch_end_slow(struct bl_watch *watch)
+{
+}
+
+void bl_watch_remove(struct bl_watch *watch)
 {
 }
 

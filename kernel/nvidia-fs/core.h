@@ -37,7 +37,7 @@
  *   watch_lock          in common/watch.c: the list of maps that hold pages
  *   bl_map.peers_lock   making and taking down of addresses of peers
  *   bl_map.lock         gates of the map and of its peers, and bl_map.rdma; a leaf, taken by interrupts
- *   bl_shadow.lock      slots that are taken, requests, and who uses the map; a leaf, taken by interrupts
+ *   bl_shadow.lock      slots that are taken, and requests; a leaf, taken by interrupts
  *   gpus_lock           in gpu.c: what is counted; a leaf
  *   bl_shelf.lock       shadows that are kept; a leaf
  *
@@ -52,6 +52,7 @@
 #define pr_fmt(fmt) "nvidia-fs: " fmt
 #endif
 
+#include <linux/atomic.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -160,24 +161,24 @@ struct bl_meta {
 };
 
 /**
- * struct bl_map - GPU memory bound to a shadow
+ * struct bl_map - GPU memory bound to a shadow; what comes before @meta is zero before each MAP
  * @va:         first address, rounded down to a GPU page
  * @len:        bytes, whole GPU pages
  * @head:       bytes between @va and the address that was asked for
  * @size:       bytes that were asked for
  * @pin:        its pages
  * @chunks:     where they are
- * @meta:       where requests report to; the shadow's
- * @lock:       see above
  * @gate:       for pieces of I/O
- * @idle:       woken when a closed gate has nobody inside
- * @peers_lock: see above
- * @peers:      struct bl_peer; only grows, and is read under either lock
- * @watch:      in common/watch.c's list
  * @is_bounce:  a library's own buffer, for statistics
  * @gpu:        where gpu.c has counted it; NULL: nowhere
  * @uuid:       of the GPU
  * @rdma:       what user space has told about how NICs reach it; under @lock
+ * @meta:       where requests report to; the shadow's
+ * @lock:       see above
+ * @idle:       woken when a closed gate has nobody inside
+ * @peers_lock: see above
+ * @peers:      struct bl_peer; only grows while memory is bound, and is read under either lock
+ * @watch:      from the first MAP on, until the shadow goes
  */
 struct bl_map {
 	u64 va;
@@ -186,17 +187,17 @@ struct bl_map {
 	u32 head;
 	struct bl_table pin;
 	struct bl_chunks chunks;
-	struct bl_meta meta;
-	spinlock_t lock;
 	struct bl_gate gate;
-	wait_queue_head_t idle;
-	struct mutex peers_lock;
-	struct list_head peers;
-	struct list_head watch;
 	bool is_bounce;
 	struct bl_gpu *gpu;
 	u8 uuid[16];
 	struct nvidia_fs_rdma_info rdma;
+	struct bl_meta meta;
+	spinlock_t lock;
+	wait_queue_head_t idle;
+	struct mutex peers_lock;
+	struct list_head peers;
+	struct bl_watch watch;
 };
 
 /**
@@ -231,12 +232,12 @@ struct bl_shelf {
  * @taken:    bit per slot: a piece has it
  * @nr_ios:   requests whose end has not been told
  * @nr_held:  requests that nobody waits for, and that still need the shadow
- * @nr_users: requests and others that use @map
  * @shared:   two requests were in flight at a time: who reads the page for reports cannot know whose they are
  * @wait:     for a slot, and for @nr_held
  * @map_lock: see above
- * @map:      what MAP bound and UNMAP has not given back; NULL: nothing. Changes under @map_lock and @lock
- * @own:      room for it
+ * @map:      what MAP bound and UNMAP has not given back
+ * @map_users: 0: nothing is bound; else one more than requests and others that use @map. MAP and UNMAP change it with
+ *            map_lock held; the end of a request does so with @lock held
  * @meta:     page for reports of @map, or of the one before it
  */
 struct bl_shadow {
@@ -254,12 +255,11 @@ struct bl_shadow {
 	DECLARE_BITMAP(taken, BL_MAX_SLOTS);
 	u32 nr_ios;
 	u32 nr_held;
-	u32 nr_users;
 	bool shared;
 	wait_queue_head_t wait;
 	struct mutex map_lock;
-	struct bl_map *map;
-	struct bl_map own;
+	struct bl_map map;
+	atomic_t map_users;
 	struct bl_meta meta;
 };
 
@@ -311,6 +311,8 @@ static inline struct bl_shadow *bl_shadow_of(const struct file *file)
 }
 
 /* map.c */
+void bl_map_init(struct bl_map *map);
+void bl_map_exit(struct bl_map *map);
 int bl_map_bind(struct bl_shadow *shadow, const struct nvidia_fs_map *arg);
 int bl_map_unbind(struct bl_shadow *shadow);
 struct bl_map *bl_map_use(struct bl_shadow *shadow);

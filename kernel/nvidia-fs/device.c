@@ -37,9 +37,14 @@ struct pci_dev *bl_device_of(const struct bl_map *map)
 	return pdev;
 }
 
+static struct bl_map *map_of(struct bl_watch *watch)
+{
+	return container_of(watch, struct bl_map, watch);
+}
+
 /**
  * bl_device_lose() - A device goes: the memory's own, or one that reaches it
- * @watched: struct bl_map by @watch
+ * @watched: struct bl_map by their @watch
  * @pdev:    the device
  * @last:    its driver has given it up
  *
@@ -48,12 +53,13 @@ struct pci_dev *bl_device_of(const struct bl_map *map)
 void bl_device_lose(const struct list_head *watched, const struct pci_dev *pdev, bool last)
 {
 	unsigned long end = jiffies + GRACE;
-	struct bl_map *map;
+	struct bl_watch *watch;
 
 	/* nothing new begins anywhere, before the first one is waited for */
-	list_for_each_entry(map, watched, watch)
-		bl_peer_lose(map, pdev, 0);
-	list_for_each_entry(map, watched, watch) {
+	bl_watch_for_each(watch, watched)
+		bl_peer_lose(map_of(watch), pdev, 0);
+	bl_watch_for_each(watch, watched) {
+		struct bl_map *map = map_of(watch);
 		unsigned long wait = time_before(jiffies, end) ? end - jiffies : 0;
 
 		while (!bl_peer_lose(map, pdev, last ? LOG_EVERY : wait) && last)

@@ -81,7 +81,7 @@ static void leave_shadow(struct bl_io *io, bool tell)
 	if (tell)
 		bl_meta_tell_end(&io->map->meta, io->result, io->fence);
 	/* the last that is done with the map: user space may have it unmapped as soon as it knows */
-	shadow->nr_users--;
+	bl_map_unuse(shadow);
 	spin_unlock_irqrestore(&shadow->lock, flags);
 }
 

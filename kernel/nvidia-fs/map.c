@@ -42,11 +42,34 @@ void bl_map_close(struct bl_map *map, const char *why)
 	bl_dbg("va 0x%llx len 0x%llx: %s", map->va, map->len, why);
 }
 
+/**
+ * bl_map_init() - Make what a map has for good
+ * @map: one that is zero
+ */
+void bl_map_init(struct bl_map *map)
+{
+	spin_lock_init(&map->lock);
+	init_waitqueue_head(&map->idle);
+	mutex_init(&map->peers_lock);
+	INIT_LIST_HEAD(&map->peers);
+	bl_watch_init_one(&map->watch);
+}
+
+/**
+ * bl_map_exit() - Undo bl_map_init()
+ * @map: one that nothing is bound to
+ */
+void bl_map_exit(struct bl_map *map)
+{
+	mutex_destroy(&map->peers_lock);
+}
+
 static void map_clear(struct bl_map *map)
 {
-	bl_peers_free(map);
-	bl_chunks_free(&map->chunks);
-	mutex_destroy(&map->peers_lock);
+	if (!list_empty(&map->peers))
+		bl_peers_free(map);
+	if (map->chunks.chunk != &map->chunks.one)
+		bl_chunks_free(&map->chunks);
 }
 
 /**
@@ -60,7 +83,7 @@ void bl_map_free(struct bl_map *map)
 	/* while it is watched: a device that goes must find no addresses of its own left. Nobody adds a peer any more */
 	if (!list_empty(&map->peers))
 		bl_peers_unmap(map);
-	bl_watch_remove(&map->watch);
+	bl_watch_end(&map->watch);
 	bl_pin_put(map);
 	bl_gpu_remove(map);
 	map_clear(map);
@@ -76,14 +99,7 @@ void bl_map_free(struct bl_map *map)
  */
 struct bl_map *bl_map_use(struct bl_shadow *shadow)
 {
-	struct bl_map *map;
-
-	spin_lock_irq(&shadow->lock);
-	map = shadow->map;
-	if (map)
-		shadow->nr_users++;
-	spin_unlock_irq(&shadow->lock);
-	return map;
+	return atomic_inc_not_zero(&shadow->map_users) ? &shadow->map : NULL;
 }
 
 /**
@@ -92,9 +108,8 @@ struct bl_map *bl_map_use(struct bl_shadow *shadow)
  */
 void bl_map_unuse(struct bl_shadow *shadow)
 {
-	spin_lock_irq(&shadow->lock);
-	shadow->nr_users--;
-	spin_unlock_irq(&shadow->lock);
+	/* all use of the map comes before */
+	atomic_fetch_sub_release(1, &shadow->map_users);
 }
 
 /* The whole GPU pages that hold the request. */
@@ -129,13 +144,9 @@ static int check_args(const struct bl_shadow *shadow, const struct nvidia_fs_map
 	return 0;
 }
 
-static int map_init(struct bl_map *map, const struct nvidia_fs_map *arg, const struct bl_meta *meta)
+static int set_map(struct bl_map *map, const struct nvidia_fs_map *arg, const struct bl_meta *meta)
 {
-	memset(map, 0, sizeof(*map));
-	spin_lock_init(&map->lock);
-	init_waitqueue_head(&map->idle);
-	mutex_init(&map->peers_lock);
-	INIT_LIST_HEAD(&map->peers);
+	memset(map, 0, offsetof(struct bl_map, meta));
 	map->is_bounce = arg->is_bounce_buffer == 1;
 	map->meta = *meta;
 	return set_range(map, arg);
@@ -145,28 +156,21 @@ static int map_init(struct bl_map *map, const struct nvidia_fs_map *arg, const s
 static int hold(struct bl_map *map, const struct nvidia_fs_map *arg, const struct bl_meta *meta)
 {
 	for (;;) {
-		unsigned long events = bl_watch_events();
 		int ret;
 
-		ret = map_init(map, arg, meta);
+		bl_watch_begin(&map->watch);
+		ret = set_map(map, arg, meta);
 		if (!ret)
 			ret = bl_pin_get(map);
-		if (ret) {
-			map_clear(map);
-			return ret;
-		}
-		if (bl_watch_add(&map->watch, events))
+		if (!ret && bl_watch_hold(&map->watch))
 			return 0;
-		bl_pin_put(map);
+		bl_watch_end(&map->watch);
+		if (!ret)
+			bl_pin_put(map);
 		map_clear(map);
+		if (ret)
+			return ret;
 	}
-}
-
-static void set_map(struct bl_shadow *shadow, struct bl_map *map)
-{
-	spin_lock_irq(&shadow->lock);
-	shadow->map = map;
-	spin_unlock_irq(&shadow->lock);
 }
 
 /* The page of the binding before stays if none is named. */
@@ -181,7 +185,7 @@ static int bind_to(struct bl_shadow *shadow, const struct nvidia_fs_map *arg)
 			return refuse(-ret, "map va 0x%llx: the page for reports at 0x%llx", arg->gpuvaddr,
 				      arg->end_fence_addr);
 	}
-	ret = hold(&shadow->own, arg, &meta);
+	ret = hold(&shadow->map, arg, &meta);
 	if (arg->end_fence_addr) {
 		/* one of the two is the shadow's from now on */
 		if (!ret)
@@ -201,14 +205,14 @@ static int bind_to(struct bl_shadow *shadow, const struct nvidia_fs_map *arg)
  */
 int bl_map_bind(struct bl_shadow *shadow, const struct nvidia_fs_map *arg)
 {
-	struct bl_map *map = &shadow->own;
+	struct bl_map *map = &shadow->map;
 	int ret;
 
 	mutex_lock(&shadow->map_lock);
 	ret = check_args(shadow, arg);
 	if (ret)
 		goto unlock;
-	if (shadow->map) {
+	if (atomic_read(&shadow->map_users)) {
 		ret = refuse(EINVAL, "map va 0x%llx: the shadow has memory already", arg->gpuvaddr);
 		goto unlock;
 	}
@@ -216,7 +220,8 @@ int bl_map_bind(struct bl_shadow *shadow, const struct nvidia_fs_map *arg)
 	if (ret)
 		goto unlock;
 	bl_gpu_add(map);
-	set_map(shadow, map);
+	/* a request that uses it finds all of the above */
+	atomic_set_release(&shadow->map_users, 1);
 	atomic64_inc(&bl_stats.map_active);
 	bl_dbg("map va 0x%llx len 0x%llx: %u pieces%s", map->va, map->len, map->chunks.nr,
 	       map->pin.persistent ? ", persistent" : "");
@@ -228,20 +233,19 @@ unlock:
 /* Nobody who comes now finds it. */
 static int take_map(struct bl_shadow *shadow)
 {
-	int ret = 0;
+	int users = atomic_cmpxchg(&shadow->map_users, 1, 0);
 
-	spin_lock_irq(&shadow->lock);
-	if (!shadow->map)
-		ret = -EINVAL;
-	else if (shadow->nr_users)
-		ret = -EBUSY;
-	else
-		shadow->map = NULL;
+	if (users > 1) {
+		/* a request may have told its end and not given back its use yet: both are one moment with the lock */
+		spin_lock_irq(&shadow->lock);
+		users = atomic_cmpxchg(&shadow->map_users, 1, 0);
+		spin_unlock_irq(&shadow->lock);
+	}
+	if (users != 1)
+		return users ? -EBUSY : -EINVAL;
 	/* who shared the page for reports has gone */
-	if (!ret)
-		shadow->shared = false;
-	spin_unlock_irq(&shadow->lock);
-	return ret;
+	shadow->shared = false;
+	return 0;
 }
 
 /**
@@ -258,7 +262,7 @@ int bl_map_unbind(struct bl_shadow *shadow)
 	mutex_lock(&shadow->map_lock);
 	ret = take_map(shadow);
 	if (!ret)
-		bl_map_free(&shadow->own);
+		bl_map_free(&shadow->map);
 	mutex_unlock(&shadow->map_lock);
 	if (ret)
 		refuse(-ret, "unmap: %s", ret == -EBUSY ? "a request is in flight" : "no memory is bound to the shadow");

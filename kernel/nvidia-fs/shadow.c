@@ -113,6 +113,7 @@ static struct bl_shadow *shadow_new(unsigned long len)
 	spin_lock_init(&shadow->lock);
 	init_waitqueue_head(&shadow->wait);
 	mutex_init(&shadow->map_lock);
+	bl_map_init(&shadow->map);
 	return shadow;
 }
 
@@ -147,6 +148,7 @@ int bl_shadow_new(unsigned long len, struct bl_shadow **shadow_p)
 	return 0;
 free_pages:
 	free_pages_of(shadow);
+	bl_map_exit(&shadow->map);
 	mutex_destroy(&shadow->map_lock);
 	free_tables(&shadow->rcu);
 	return -ENOMEM;
@@ -185,9 +187,10 @@ void bl_shadow_wait(struct bl_shadow *shadow)
  */
 void bl_shadow_unbind(struct bl_shadow *shadow)
 {
-	if (shadow->map)
-		bl_map_free(shadow->map);
-	shadow->map = NULL;
+	if (atomic_read(&shadow->map_users))
+		bl_map_free(&shadow->map);
+	atomic_set(&shadow->map_users, 0);
+	bl_watch_remove(&shadow->map.watch);
 	bl_meta_unpin(&shadow->meta);
 }
 
@@ -203,6 +206,7 @@ void bl_shadow_free(struct bl_shadow *shadow)
 	xa_erase(&shadows, shadow->id);
 	free_pages_of(shadow);
 	atomic64_sub(shadow->nr_slots * BL_GPU_PAGE, &bl_stats.shadow_bytes);
+	bl_map_exit(&shadow->map);
 	mutex_destroy(&shadow->map_lock);
 	/* a look-up of a page that is no shadow's may still read the tables */
 	call_rcu(&shadow->rcu, free_tables);
