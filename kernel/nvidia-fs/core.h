@@ -39,7 +39,7 @@
  *   bl_map.lock         gates of the map and of its peers, and bl_map.rdma; a leaf, taken by interrupts
  *   bl_shadow.lock      slots that are taken, and requests; a leaf, taken by interrupts
  *   gpus_lock           in gpu.c: what is counted; a leaf
- *   bl_shelf.lock       shadows that are kept; a leaf
+ *   bl_shelf.lock       shadows that are kept, and where others are; a leaf
  *
  * The GPU driver calls back with its locks held, so nothing that a piece waits for may wait for it: a piece calls
  * nothing of the GPU driver, and addresses for a peer come from the kernel's DMA interface instead of the GPU
@@ -201,12 +201,30 @@ struct bl_map {
 };
 
 /**
- * struct bl_shelf - shadows that an open node keeps for later
+ * struct bl_place - where user space has a shadow
+ * @node: in bl_shelf.places; not there: its VMA has gone
+ * @mm:   the process
+ * @addr: where the VMA begins
+ * @file: the shadow's, which the VMA holds
+ */
+struct bl_place {
+	struct hlist_node node;
+	const struct mm_struct *mm;
+	u64 addr;
+	struct file *file;
+};
+
+/* a kilobyte of each open node: few have more than some hundred shadows */
+#define BL_PLACE_BITS 7
+
+/**
+ * struct bl_shelf - shadows of an open node
  * @ref:     the node, and each shadow that is mapped
  * @lock:    a leaf
  * @closed:  the node is: nothing is kept any more
  * @bytes:   of pages that @shadows have
- * @shadows: struct bl_shadow
+ * @shadows: struct bl_shadow, kept for later
+ * @places:  struct bl_place of those that are mapped, by address
  */
 struct bl_shelf {
 	struct kref ref;
@@ -214,6 +232,7 @@ struct bl_shelf {
 	bool closed;
 	u64 bytes;
 	struct list_head shadows;
+	struct hlist_head places[1 << BL_PLACE_BITS];
 };
 
 /**
@@ -221,6 +240,7 @@ struct bl_shelf {
  * @rcu:      frees it, when no look-up can hold it any more
  * @node:     in bl_shelf.shadows
  * @shelf:    where it goes when it is unmapped; referenced while it is mapped
+ * @place:    where that is
  * @touched:  its pages may be other than zero
  * @id:       key in the table of all shadows
  * @len:      bytes that the VMA has
@@ -244,6 +264,7 @@ struct bl_shadow {
 	struct rcu_head rcu;
 	struct list_head node;
 	struct bl_shelf *shelf;
+	struct bl_place place;
 	bool touched;
 	u32 id;
 	u32 nr_slots;
@@ -302,7 +323,12 @@ void bl_shelf_close(struct bl_shelf *shelf);
 
 /* mmap.c */
 int bl_mmap(struct file *f, struct vm_area_struct *vma);
-struct file *bl_mmap_file(u64 addr);
+struct file *bl_mmap_file(struct file *node, u64 addr);
+
+/* place.c */
+void bl_place_add(const struct vm_area_struct *vma);
+void bl_place_remove(const struct vm_area_struct *vma);
+struct file *bl_place_find(struct bl_shelf *shelf, u64 addr);
 
 /* what a file of bl_mmap_file() is about */
 static inline struct bl_shadow *bl_shadow_of(const struct file *file)
@@ -358,7 +384,7 @@ void bl_hooks_show(struct seq_file *s);
 /* rdma.c */
 struct nvfs_rdma_info;
 struct scatterlist;
-long bl_rdma_run(unsigned int cmd, union nvidia_fs_arg *arg, void __user *user);
+long bl_rdma_run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void __user *user);
 int bl_rdma_of_list(struct scatterlist *sgl, int nents, struct nvfs_rdma_info *out);
 
 /* target.c */

@@ -34,9 +34,9 @@ s64 bl_io_user_error(s64 ret)
 	}
 }
 
-static int get_memory(struct bl_io *io, const struct nvidia_fs_io *arg)
+static int get_memory(struct bl_io *io, struct file *node, const struct nvidia_fs_io *arg)
 {
-	io->shadow_file = bl_mmap_file(arg->cpuvaddr);
+	io->shadow_file = bl_mmap_file(node, arg->cpuvaddr);
 	if (!io->shadow_file)
 		return refuse(EINVAL, "no shadow of this process begins at 0x%llx", arg->cpuvaddr);
 	io->shadow = bl_shadow_of(io->shadow_file);
@@ -131,7 +131,7 @@ int bl_io_new(struct file *node, const struct nvidia_fs_io *arg, bool write, str
 	init_completion(&io->ended);
 	ret = bl_io_check_file(io, arg);
 	if (!ret)
-		ret = get_memory(io, arg);
+		ret = get_memory(io, node, arg);
 	if (!ret)
 		ret = bl_io_check(io, arg);
 	if (ret)

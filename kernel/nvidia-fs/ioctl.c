@@ -10,9 +10,9 @@
 #include <linux/file.h>
 #include <linux/uaccess.h>
 
-static s64 do_map(const struct nvidia_fs_map *arg)
+static s64 do_map(struct file *f, const struct nvidia_fs_map *arg)
 {
-	struct file *file = bl_mmap_file(arg->cpuvaddr);
+	struct file *file = bl_mmap_file(f, arg->cpuvaddr);
 	s64 ret;
 
 	if (!file)
@@ -28,7 +28,7 @@ static s64 do_map(const struct nvidia_fs_map *arg)
 	return ret;
 }
 
-static long do_unmap(const void __user *user)
+static long do_unmap(struct file *f, const void __user *user)
 {
 	struct nvidia_fs_unmap arg;
 	struct file *file;
@@ -41,7 +41,7 @@ static long do_unmap(const void __user *user)
 	/* who asks whether there is such a request */
 	if (!arg.cpuvaddr)
 		return 0;
-	file = bl_mmap_file(arg.cpuvaddr);
+	file = bl_mmap_file(f, arg.cpuvaddr);
 	if (!file)
 		return refuse(EINVAL, "unmap: no shadow of this process begins at 0x%llx", arg.cpuvaddr);
 	ret = bl_map_unbind(bl_shadow_of(file));
@@ -67,7 +67,7 @@ static long run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void
 	s64 ret;
 
 	if (cmd == NVIDIA_FS_IOC_MAP)
-		ret = bl_io_user_error(do_map(&arg->map));
+		ret = bl_io_user_error(do_map(f, &arg->map));
 	else
 		ret = do_transfer(f, &arg->io, cmd == NVIDIA_FS_IOC_WRITE);
 	/* of MAP, that place belongs to an argument which a success leaves alone */
@@ -93,7 +93,7 @@ long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 	union nvidia_fs_arg args;
 
 	if (cmd == NVIDIA_FS_IOC_UNMAP)
-		return do_unmap(user);
+		return do_unmap(f, user);
 	if (cmd < NVIDIA_FS_IOC_REMOVE || cmd > NVIDIA_FS_IOC_BATCH)
 		return -ENOTTY;
 	/* the number that the interface has for it */
@@ -111,7 +111,7 @@ long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 	case NVIDIA_FS_IOC_SET_RDMA_INFO:
 	case NVIDIA_FS_IOC_GET_RDMA_INFO:
 	case NVIDIA_FS_IOC_CLEAR_RDMA_INFO:
-		return bl_rdma_run(cmd, &args, user);
+		return bl_rdma_run(f, cmd, &args, user);
 	default:
 		return -ENOTTY;
 	}

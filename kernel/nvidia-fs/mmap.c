@@ -56,7 +56,13 @@ static int vma_mremap(struct vm_area_struct *vma)
 	return -ENOMEM;
 }
 
+static void vma_close(struct vm_area_struct *vma)
+{
+	bl_place_remove(vma);
+}
+
 static const struct vm_operations_struct vm_ops = {
+	.close = vma_close,
 	.may_split = vma_may_split,
 	.mremap = vma_mremap,
 	.fault = vma_fault,
@@ -107,6 +113,7 @@ static int map_shadow(struct bl_shelf *shelf, struct vm_area_struct *vma)
 	fput(file);
 	bl_vm_flags_add(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
 	vma->vm_ops = &vm_ops;
+	bl_place_add(vma);
 	return 0;
 }
 
@@ -129,25 +136,34 @@ int bl_mmap(struct file *f, struct vm_area_struct *vma)
 	return ret;
 }
 
-/**
- * bl_mmap_file() - Find a shadow of the calling process
- * @addr: where its VMA begins
- *
- * Context: may sleep.
- * Return: the shadow's file with a reference for the caller, or NULL.
- */
-struct file *bl_mmap_file(u64 addr)
+/* Whatever node it was mapped through. */
+static struct file *walk(struct mm_struct *mm, u64 addr)
 {
-	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
 	struct file *file = NULL;
 
-	if (!mm || !addr)
-		return NULL;
 	mmap_read_lock(mm);
 	vma = find_vma(mm, addr);
 	if (vma && vma->vm_start == addr && vma->vm_ops == &vm_ops)
 		file = get_file(vma->vm_file);
 	mmap_read_unlock(mm);
 	return file;
+}
+
+/**
+ * bl_mmap_file() - Find a shadow of the calling process
+ * @node: file of a node; it takes longer when the shadow was mapped through another one
+ * @addr: where its VMA begins
+ *
+ * Context: may sleep.
+ * Return: the shadow's file with a reference for the caller, or NULL.
+ */
+struct file *bl_mmap_file(struct file *node, u64 addr)
+{
+	struct file *file;
+
+	if (!current->mm || !addr)
+		return NULL;
+	file = bl_place_find(node->private_data, addr);
+	return file ? file : walk(current->mm, addr);
 }

@@ -63,6 +63,7 @@ static long run(unsigned int cmd, struct bl_map *map, union nvidia_fs_arg *arg, 
 
 /**
  * bl_rdma_run() - Serve SET, GET and CLEAR
+ * @f:    file of a node
  * @cmd:  which of them
  * @arg:  its argument
  * @user: where that lies in user space
@@ -71,11 +72,11 @@ static long run(unsigned int cmd, struct bl_map *map, union nvidia_fs_arg *arg, 
  * Return: 0, or -EINVAL (no memory is bound to such a shadow of this process; of CLEAR, that is -1; version, number of
  * keys), -EFAULT (the argument cannot be written).
  */
-long bl_rdma_run(unsigned int cmd, union nvidia_fs_arg *arg, void __user *user)
+long bl_rdma_run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void __user *user)
 {
 	/* the address is the first member of all three */
 	u64 addr = arg->clear_rdma.cpuvaddr;
-	struct file *file = bl_mmap_file(addr);
+	struct file *file = bl_mmap_file(f, addr);
 	struct bl_map *map = NULL;
 	long ret;
 

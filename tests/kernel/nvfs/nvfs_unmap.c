@@ -256,6 +256,71 @@ static void a_shadow_shows_nothing_of_another(void)
 	check_eq(try_module_unload("nvidia_fs"), 0);
 }
 
+static struct nvidia_fs_map good_map(void *shadow, const void *meta)
+{
+	return (struct nvidia_fs_map){
+		.size = 4096,
+		.cpuvaddr = (uintptr_t)shadow,
+		.gpuvaddr = mems[0].va,
+		.end_fence_addr = (uintptr_t)meta,
+		.sbuf_block = 1,
+	};
+}
+
+static void bind_and_give_back(int by, void *shadow, const void *meta)
+{
+	struct nvidia_fs_map arg = good_map(shadow, meta);
+
+	check_eq(try_bind(by, &arg), 0);
+	check_eq(gpu_counters(gpu).pins, 1);
+	check_eq(try_unmap(by, shadow), 0);
+	check_eq(gpu_counters(gpu).pins, 0);
+}
+
+/* By its address now, through the node that it was mapped through or another one. */
+static void shadows_are_found_where_they_are(void)
+{
+	enum { NR = 300 };
+	static void *shadows[NR];
+	struct nvidia_fs_map arg;
+	char *meta, *other;
+	int by;
+
+	begin("");
+	by = lane_open();
+	meta = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	other = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(meta != MAP_FAILED && other != MAP_FAILED);
+	for (int i = 0; i < NR; i++)
+		check(shadows[i] = try_shadow(node, 4096));
+	for (int i = NR - 1; i >= 0; i--)
+		bind_and_give_back(i % 2 ? node : by, shadows[i], meta);
+	/* one that refuses to move is where it was */
+	check(mremap(shadows[0], 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, other) == MAP_FAILED);
+	bind_and_give_back(node, shadows[0], meta);
+	/* the same place: nothing, something else, another shadow */
+	munmap(shadows[1], 4096);
+	arg = good_map(shadows[1], meta);
+	check_eq(try_bind(node, &arg), -EINVAL);
+	check(mmap(shadows[1], 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	      shadows[1]);
+	check_eq(try_bind(node, &arg), -EINVAL);
+	check(mmap(shadows[1], 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, by, 0) == shadows[1]);
+	bind_and_give_back(node, shadows[1], meta);
+	bind_and_give_back(by, shadows[1], meta);
+	/* the open node that it was mapped through is gone */
+	close(node);
+	node = lane_open();
+	bind_and_give_back(by, shadows[2], meta);
+	bind_and_give_back(node, shadows[2], meta);
+	close(by);
+	for (int i = 0; i < NR; i++)
+		munmap(shadows[i], 4096);
+	munmap(other, 4096);
+	munmap(meta, 4096);
+	end();
+}
+
 static const struct tap_test tests[] = {
 	{ "memory_changes_behind_a_shadow", memory_changes_behind_a_shadow },
 	{ "reports_go_where_the_last_binding_says", reports_go_where_the_last_binding_says },
@@ -263,6 +328,7 @@ static const struct tap_test tests[] = {
 	{ "what_is_in_flight_keeps_its_memory", what_is_in_flight_keeps_its_memory },
 	{ "a_shadow_outlives_memory_that_was_freed", a_shadow_outlives_memory_that_was_freed },
 	{ "a_shadow_shows_nothing_of_another", a_shadow_shows_nothing_of_another },
+	{ "shadows_are_found_where_they_are", shadows_are_found_where_they_are },
 };
 
 TAP_MAIN(tests)
