@@ -23,18 +23,18 @@ static bool follows(const struct nv_p2p_page_table *table, u32 i)
 /* How many pieces there are; 0 when an address makes no sense. */
 static u32 count(const struct nv_p2p_page_table *table)
 {
-	u64 next = U64_MAX;
+	u64 next = U64_MAX, bits = 0;
 	u32 nr = 0, i;
 
 	for (i = 0; i < table->entries; i++) {
 		u64 pa = page_pa(table, i);
 
-		if (pa % NV_P2P_GPU_PAGE_SIZE || pa > U64_MAX - NV_P2P_GPU_PAGE_SIZE)
-			return 0;
 		nr += pa != next;
 		next = pa + NV_P2P_GPU_PAGE_SIZE;
+		bits |= pa;
 	}
-	return nr;
+	/* no CPU has addresses of 64 bits: what is lower does not wrap around */
+	return bits % NV_P2P_GPU_PAGE_SIZE || bits >> 63 ? 0 : nr;
 }
 
 static void fill(struct bl_chunk *chunk, const struct nv_p2p_page_table *table)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * Requests of user space. All read and some write the whole union. An error of MAP, READ and WRITE is -1, and the
- * reason lies in the argument; nvidia_fs.h says where. Reasons of a batch lie in its entries.
+ * Requests of user space. MAP and UNMAP read their own struct, all others the whole union, which some of them write. An
+ * error of MAP, READ and WRITE is -1, and the reason lies in the argument; nvidia_fs.h says where. Reasons of a batch
+ * lie in its entries.
  */
 #include "core.h"
 #include "io.h"
@@ -18,12 +19,9 @@ static s64 do_map(struct file *f, const struct nvidia_fs_map *arg)
 	if (!file)
 		return refuse(EINVAL, "map va 0x%llx: no shadow of this process begins at 0x%llx", arg->gpuvaddr,
 			      arg->cpuvaddr);
-	atomic64_inc(&bl_stats.map_n);
 	ret = bl_map_bind(bl_shadow_of(file), arg);
 	if (ret)
 		atomic64_inc(&bl_stats.map_err);
-	else
-		atomic64_inc(&bl_stats.map_ok);
 	fput(file);
 	return ret;
 }
@@ -61,18 +59,27 @@ static s64 do_transfer(struct file *f, const struct nvidia_fs_io *arg, bool writ
 	return bl_io_end(io);
 }
 
-/* MAP, READ, WRITE */
-static long run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void __user *user)
+/* What MAP has bound stays bound whatever becomes of its argument, which a success leaves alone. */
+static long run_map(struct file *f, union nvidia_fs_arg __user *user)
 {
+	struct nvidia_fs_map arg;
 	s64 ret;
 
-	if (cmd == NVIDIA_FS_IOC_MAP)
-		ret = bl_io_user_error(do_map(f, &arg->map));
-	else
-		ret = do_transfer(f, &arg->io, cmd == NVIDIA_FS_IOC_WRITE);
-	/* of MAP, that place belongs to an argument which a success leaves alone */
-	if (ret || cmd != NVIDIA_FS_IOC_MAP)
-		arg->io.ioctl_return = ret;
+	/* the number that the interface has for it */
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -ENOMEM;
+	ret = do_map(f, &arg);
+	if (!ret)
+		return 0;
+	return put_user(bl_io_user_error(ret), &user->io.ioctl_return) ? -EFAULT : -1;
+}
+
+/* READ, WRITE */
+static long run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void __user *user)
+{
+	s64 ret = do_transfer(f, &arg->io, cmd == NVIDIA_FS_IOC_WRITE);
+
+	arg->io.ioctl_return = ret;
 	if (copy_to_user(user, arg, sizeof(*arg)))
 		return -EFAULT;
 	return ret < 0 ? -1 : 0;
@@ -82,7 +89,7 @@ static long run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void
  * bl_ioctl() - Serve a request
  * @f:   file of a node
  * @cmd: NVIDIA_FS_IOC_*
- * @arg: address of a union nvidia_fs_arg; of UNMAP, of its struct
+ * @arg: address of a union nvidia_fs_arg; of MAP and UNMAP, of their struct
  *
  * Return: 0; of UNMAP an error as it is; of others -1 with the reason in the argument; -ENOTTY (unknown request),
  * -ENOMEM (the argument cannot be read), -EFAULT (it cannot be written), or what bl_batch_run() and bl_rdma_run() say.
@@ -94,6 +101,8 @@ long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 
 	if (cmd == NVIDIA_FS_IOC_UNMAP)
 		return do_unmap(f, user);
+	if (cmd == NVIDIA_FS_IOC_MAP)
+		return run_map(f, user);
 	if (cmd < NVIDIA_FS_IOC_REMOVE || cmd > NVIDIA_FS_IOC_BATCH)
 		return -ENOTTY;
 	/* the number that the interface has for it */
@@ -102,7 +111,6 @@ long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 	switch (cmd) {
 	case NVIDIA_FS_IOC_REMOVE:
 		return 0;
-	case NVIDIA_FS_IOC_MAP:
 	case NVIDIA_FS_IOC_READ:
 	case NVIDIA_FS_IOC_WRITE:
 		return run(f, cmd, &args, user);

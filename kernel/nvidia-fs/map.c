@@ -88,7 +88,6 @@ void bl_map_free(struct bl_map *map)
 	bl_gpu_remove(map);
 	map_clear(map);
 	atomic64_inc(&bl_stats.map_free);
-	atomic64_dec(&bl_stats.map_active);
 }
 
 /**
@@ -222,7 +221,7 @@ int bl_map_bind(struct bl_shadow *shadow, const struct nvidia_fs_map *arg)
 	bl_gpu_add(map);
 	/* a request that uses it finds all of the above */
 	atomic_set_release(&shadow->map_users, 1);
-	atomic64_inc(&bl_stats.map_active);
+	atomic64_inc(&bl_stats.map_ok);
 	bl_dbg("map va 0x%llx len 0x%llx: %u pieces%s", map->va, map->len, map->chunks.nr,
 	       map->pin.persistent ? ", persistent" : "");
 unlock:

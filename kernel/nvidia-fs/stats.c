@@ -209,6 +209,17 @@ static void show_write(struct seq_file *s)
 			   READ_ONCE(windows[1].mib_s), READ_ONCE(windows[1].avg_us));
 }
 
+static void show_maps(struct seq_file *s)
+{
+	/* in this order: what ends has begun before */
+	unsigned long freed = get(&bl_stats.map_free), ok = get(&bl_stats.map_ok);
+	unsigned long new_ok = ok - get(&bl_stats.map_ok_base), new_freed = freed - get(&bl_stats.map_free_base);
+
+	seq_printf(s, "Bar1-map\t\t\t: n=%lu ok=%lu err=%u free=%lu callbacks=%u active=%u delay-frees=0\n",
+		   new_ok + get32(&bl_stats.map_err), new_ok, get32(&bl_stats.map_err), new_freed,
+		   get32(&bl_stats.callbacks), (unsigned int)(ok - freed));
+}
+
 /**
  * bl_stats_show() - Write all of it
  * @s: where to
@@ -222,9 +233,7 @@ void bl_stats_show(struct seq_file *s)
 	show_write(s);
 	seq_printf(s, "Mmap\t\t\t\t: n=%lu ok=%lu err=%u munmap=%lu\n", get(&bl_stats.mmap_n),
 		   get(&bl_stats.mmap_ok), get32(&bl_stats.mmap_err), get(&bl_stats.munmap));
-	seq_printf(s, "Bar1-map\t\t\t: n=%lu ok=%lu err=%u free=%lu callbacks=%u active=%u delay-frees=0\n",
-		   get(&bl_stats.map_n), get(&bl_stats.map_ok), get32(&bl_stats.map_err), get(&bl_stats.map_free),
-		   get32(&bl_stats.callbacks), get32(&bl_stats.map_active));
+	show_maps(s);
 	seq_printf(s, "Error\t\t\t\t: cpu-gpu-pages=%u sg-ext=%u dma-map=%u dma-ref=0\n", get32(&bl_stats.mixed),
 		   get32(&bl_stats.sg_ext), get32(&bl_stats.dma_map));
 	seq_printf(s, "Ops\t\t\t\t: Read=%u Write=%u BatchIO=%u\n", get32(&bl_stats.read.now),
@@ -249,15 +258,16 @@ void bl_stats_reset(void)
 	atomic64_t *counters[] = {
 		&bl_stats.sparse_n, &bl_stats.sparse_holes, &bl_stats.sparse_pages, &bl_stats.cache,
 		&bl_stats.cache_fail, &bl_stats.cache_eio, &bl_stats.mmap_n, &bl_stats.mmap_ok,
-		&bl_stats.mmap_err, &bl_stats.munmap, &bl_stats.map_n, &bl_stats.map_ok,
-		&bl_stats.map_err, &bl_stats.map_free, &bl_stats.callbacks, &bl_stats.mixed,
-		&bl_stats.sg_ext, &bl_stats.dma_map, &bl_stats.batch_n, &bl_stats.batch_ok,
-		&bl_stats.batch_err, &bl_stats.batch_us,
+		&bl_stats.mmap_err, &bl_stats.munmap, &bl_stats.map_err, &bl_stats.callbacks,
+		&bl_stats.mixed, &bl_stats.sg_ext, &bl_stats.dma_map, &bl_stats.batch_n,
+		&bl_stats.batch_ok, &bl_stats.batch_err, &bl_stats.batch_us,
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		atomic64_set(counters[i], 0);
+	atomic64_set(&bl_stats.map_ok_base, atomic64_read(&bl_stats.map_ok));
+	atomic64_set(&bl_stats.map_free_base, atomic64_read(&bl_stats.map_free));
 	reset_rw(&bl_stats.read);
 	reset_rw(&bl_stats.write);
 	window_reset(&windows[0]);

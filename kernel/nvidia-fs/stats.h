@@ -44,11 +44,12 @@ struct bl_rw_stats {
  * @mmap_ok:      those that made a shadow
  * @mmap_err:     those that did not
  * @munmap:       shadows that were freed
- * @map_n:        calls of MAP
- * @map_ok:       those that bound memory
- * @map_err:      those that did not
+ * @map_ok:       calls of MAP that bound memory. This one and map_free count on when others begin anew: what is bound now
+ *                is the difference
+ * @map_ok_base:  what @map_ok was when counting began anew
+ * @map_err:      calls of MAP that did not
  * @map_free:     bindings that ended
- * @map_active:   bindings that there are
+ * @map_free_base: what @map_free was when counting began anew
  * @callbacks:    free callbacks of the GPU driver
  * @mixed:        requests with pages of the CPU and of a GPU
  * @sg_ext:       requests of more pieces than a list may have
@@ -73,11 +74,11 @@ struct bl_stats {
 	atomic64_t mmap_ok;
 	atomic64_t mmap_err;
 	atomic64_t munmap;
-	atomic64_t map_n;
 	atomic64_t map_ok;
+	atomic64_t map_ok_base;
 	atomic64_t map_err;
 	atomic64_t map_free;
-	atomic64_t map_active;
+	atomic64_t map_free_base;
 	atomic64_t callbacks;
 	atomic64_t mixed;
 	atomic64_t sg_ext;

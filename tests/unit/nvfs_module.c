@@ -93,6 +93,7 @@ static void bad_tables_and_no_memory_are_errors(void)
 {
 	static const u64 odd[] = { PAGE, 2 * PAGE + 4096 };
 	static const u64 high[] = { U64_MAX - PAGE + 1 };
+	static const u64 negative[] = { PAGE, 1ULL << 63 };
 	static const u64 good[] = { PAGE, 3 * PAGE };
 	struct bl_chunks chunks;
 	struct table t;
@@ -100,6 +101,8 @@ static void bad_tables_and_no_memory_are_errors(void)
 	fill(&t, odd, 2);
 	check_eq(bl_chunks_read(&chunks, &t.table), -EINVAL);
 	fill(&t, high, 1);
+	check_eq(bl_chunks_read(&chunks, &t.table), -EINVAL);
+	fill(&t, negative, 2);
 	check_eq(bl_chunks_read(&chunks, &t.table), -EINVAL);
 	fill(&t, good, 0);
 	check_eq(bl_chunks_read(&chunks, &t.table), -EINVAL);

@@ -418,10 +418,17 @@ static void statistics_tell_what_there_is(void)
 	lane_unbind(&map);
 	check_stats(" : Registered_MiB=0 Cache_MiB=0 max_pinned_MiB=1 \n");
 	check_eq(lane_stat("Mmap", "ok"), 1);
-	/* a line that is written begins to count anew */
+	/* a line that is written begins to count anew; what there is stays */
+	map = lane_bind(node, mem.va, MIB, 64 * KIB);
 	check_eq(system("echo 1 >/proc/driver/nvidia-fs/stats"), 0);
 	check_eq(lane_stat("Mmap", "ok"), 0);
 	check_eq(lane_stat("Bar1-map", "n"), 0);
+	check_eq(lane_stat("Bar1-map", "ok"), 0);
+	check_eq(lane_stat("Bar1-map", "free"), 0);
+	check_eq(lane_stat("Bar1-map", "active"), 1);
+	lane_unbind(&map);
+	check_eq(lane_stat("Bar1-map", "free"), 1);
+	check_eq(lane_stat("Bar1-map", "active"), 0);
 	end();
 }
 

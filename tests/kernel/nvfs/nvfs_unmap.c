@@ -267,6 +267,39 @@ static struct nvidia_fs_map good_map(void *shadow, const void *meta)
 	};
 }
 
+/* MAP reads its struct and no more, and writes when there is an error to tell. */
+static void arguments_need_be_no_larger_than_they_are(void)
+{
+	struct nvidia_fs_map *arg;
+	char *shadow, *meta, *pages;
+
+	begin("");
+	shadow = try_shadow(node, 128 * KIB);
+	meta = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(shadow && meta != MAP_FAILED && pages != MAP_FAILED);
+	check_eq(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+	arg = (struct nvidia_fs_map *)(pages + 4096) - 1;
+	*arg = good_map(shadow, meta);
+	check_eq(ioctl(node, NVIDIA_FS_IOC_MAP, arg), 0);
+	check_eq(gpu_counters(gpu).pins, 1);
+	check_eq(try_unmap(node, shadow), 0);
+	check_eq(mprotect(pages, 4096, PROT_READ), 0);
+	check_eq(ioctl(node, NVIDIA_FS_IOC_MAP, arg), 0);
+	check_eq(gpu_counters(gpu).pins, 1);
+	check_eq(ioctl(node, NVIDIA_FS_IOC_MAP, arg), -1);
+	check_eq(errno, EFAULT);
+	check_eq(gpu_counters(gpu).pins, 1);
+	check_eq(try_unmap(node, shadow), 0);
+	check_eq(ioctl(node, NVIDIA_FS_IOC_MAP, (char *)arg + 8), -1);
+	check_eq(errno, ENOMEM);
+	check_eq(gpu_counters(gpu).pins, 0);
+	munmap(pages, 8192);
+	munmap(meta, 4096);
+	munmap(shadow, 128 * KIB);
+	end();
+}
+
 static void bind_and_give_back(int by, void *shadow, const void *meta)
 {
 	struct nvidia_fs_map arg = good_map(shadow, meta);
@@ -328,6 +361,7 @@ static const struct tap_test tests[] = {
 	{ "what_is_in_flight_keeps_its_memory", what_is_in_flight_keeps_its_memory },
 	{ "a_shadow_outlives_memory_that_was_freed", a_shadow_outlives_memory_that_was_freed },
 	{ "a_shadow_shows_nothing_of_another", a_shadow_shows_nothing_of_another },
+	{ "arguments_need_be_no_larger_than_they_are", arguments_need_be_no_larger_than_they_are },
 	{ "shadows_are_found_where_they_are", shadows_are_found_where_they_are },
 };
 
