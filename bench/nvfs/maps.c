@@ -201,28 +201,37 @@ static bool by_shadow(const struct bed *bed, size_t rounds, size_t shadow_len, c
 	return missed;
 }
 
-bool bench_maps(const struct bed *bed, size_t rounds)
+/* What the rows below are set beside: measured just before them, since the machine may have become slower or faster. */
+static void measure_base(const struct bed *bed, size_t rounds, struct base *base)
 {
 	struct tool_stats driver, calls, gdrdrv;
-	struct base base;
-	bool missed;
 
-	rounds = rounds < 100 ? 100 : rounds < MAX_ROUNDS ? rounds : MAX_ROUNDS;
 	driver_pins(bed, rounds, &driver);
 	bare_calls(bed, rounds, &calls);
 	gdrdrv_pins(bed, rounds, &gdrdrv);
-	base = (struct base){ .driver = driver.p50, .calls = calls.p50, .gdrdrv = gdrdrv.p50 };
+	*base = (struct base){ .driver = driver.p50, .calls = calls.p50, .gdrdrv = gdrdrv.p50 };
+	print_row("driver alone", 0, &driver, base, "");
+	print_row("calls alone", 0, &calls, base, "");
+	print_row("gdrdrv", 0, &gdrdrv, base, "");
+}
+
+bool bench_maps(const struct bed *bed, size_t rounds)
+{
+	static const size_t shadows[] = { NVIDIA_FS_GPU_PAGE, MIB };
+	struct tool_stats driver;
+	struct base base;
+	bool missed = false;
+
+	rounds = rounds < 100 ? 100 : rounds < MAX_ROUNDS ? rounds : MAX_ROUNDS;
 	printf("\n# 1 MiB of memory bound and given back, %zu rounds, ns; limit for MAP again + UNMAP: %.1f of the driver's "
 	       "median\n"
 	       "# MAP again, UNMAP: on a shadow that stays; sum: of the first two medians; gdrdrv: its two calls\n"
 	       "# %-16s %10s %10s %10s %10s %8s %8s %8s\n",
 	       rounds, TARGET, "what", "shadow_KiB", "min", "p50", "p99", "/driver", "/sum", "/gdrdrv");
-	print_row("driver alone", 0, &driver, &base, "");
-	print_row("calls alone", 0, &calls, &base, "");
-	print_row("gdrdrv", 0, &gdrdrv, &base, "");
-	missed = by_shadow(bed, rounds, NVIDIA_FS_GPU_PAGE, &base);
-	by_shadow(bed, rounds, MIB, &base);
-	/* the machine may have become slower or faster meanwhile */
+	for (size_t i = 0; i < sizeof(shadows) / sizeof(shadows[0]); i++) {
+		measure_base(bed, rounds, &base);
+		missed |= by_shadow(bed, rounds, shadows[i], &base);
+	}
 	driver_pins(bed, rounds, &driver);
 	print_row("driver alone", 0, &driver, &base, "");
 	return missed;
