@@ -307,6 +307,14 @@ static void torn_out(void)
 	goes_while_used(&way_surprise, MIB, true);
 }
 
+/* Who has begun a request has handed over all of its pages then. */
+static void wait_for_the_drive(void)
+{
+	for (int i = 0; i < WAIT_MS / 10 && !drive_is_at_work(); i++)
+		usleep(10000);
+	usleep(300000);
+}
+
 /* Memory that its owner has freed already, and that waits for the drive. */
 static void freed_before(void)
 {
@@ -315,10 +323,7 @@ static void freed_before(void)
 	begin();
 	slow(MIB);
 	start(&request, false);
-	for (int i = 0; i < WAIT_MS / 10 && !drive_is_at_work(); i++)
-		usleep(10000);
-	/* the thread has handed over all of its pages */
-	usleep(300000);
+	wait_for_the_drive();
 	gpu_free(gpu, &mem.mem);
 	check_eq(gpu_counters(gpu).lingering, 2 * LEN);
 	way_surprise.take();
@@ -350,6 +355,7 @@ static void killed_before(void)
 	begin();
 	slow(MIB);
 	pid = start_child(die_in_a_read);
+	wait_for_the_drive();
 	way_unbind.take();
 	memory_must_be_left_alone();
 	check_eq(child_status(pid), 128 + SIGKILL);
