@@ -5,8 +5,9 @@
  *	place_trial [GPU]
  *
  * Copies of each direction, each followed by its number in pinned memory, several under way: GB/s, and what the CPU
- * needs to submit one. Then each direction once beside a kernel that fills the GPU and spins: whether the copy ends
- * before the kernel, which gives up after a second. One that does not would wait for ever for a kernel that waits for it.
+ * needs to submit one. Then each direction beside a kernel that spins, of one block, of one for each multiprocessor, and
+ * of as many as fill the GPU: whether the copy ends before the kernel, which gives up after a second. One that does not
+ * would wait for ever for a kernel that waits for it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,9 +175,12 @@ static void try_beside(struct bed *bed)
 		printf("# no kernel to copy beside: %s\n", bl_cuda_strerror(err));
 		return;
 	}
-	/* the first launch loads */
-	for (int i = 0; i < NR_DIRECTIONS; i++)
+	/* the first launch loads; a block of this kernel is half of what a multiprocessor has room for */
+	for (int i = 0; i < NR_DIRECTIONS; i++) {
+		beside_a_kernel(bed, spin, 1, (enum direction)i);
+		beside_a_kernel(bed, spin, (unsigned int)sms, (enum direction)i);
 		beside_a_kernel(bed, spin, blocks, (enum direction)i);
+	}
 	cu->cuModuleUnload(module);
 }
 

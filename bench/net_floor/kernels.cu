@@ -102,8 +102,22 @@ static __device__ inline uint32_t await(const struct bl_floor_work &work, uint64
 	return BL_FLOOR_DONE;
 }
 
+/* Each word says itself which turn it is of, so that no fence is between them. */
+static __device__ inline void write_marked(uint64_t at, uint64_t turn)
+{
+	for (uint64_t off = 0; off < BL_FLOOR_MARKED_WORDS * 8; off += 16)
+		floor_store_pair(at + off, turn << 32 | (uint32_t)turn);
+}
+
 template <int kind> static __device__ inline void answer(const struct bl_floor_work &work, uint64_t turn)
 {
+	if constexpr (kind == BL_FLOOR_MARKED || kind == BL_FLOOR_FENCE_MARKED) {
+		/* all that was written earlier before the request */
+		if constexpr (kind == BL_FLOOR_FENCE_MARKED)
+			floor_fence();
+		write_marked(work.host + BL_FLOOR_AT_REQUEST, turn);
+		return;
+	}
 	if constexpr (kind != BL_FLOOR_FLAG) {
 		write_request(work.host + BL_FLOOR_AT_REQUEST, turn);
 		/* the request, and all that was written earlier, before the word that announces it */
@@ -143,6 +157,10 @@ extern "C" __global__ void bl_floor_answer(struct bl_floor_work work)
 		answer_all<BL_FLOOR_REQUEST>(work, result);
 	else if (work.kind == BL_FLOOR_REQUEST_TWICE)
 		answer_all<BL_FLOOR_REQUEST_TWICE>(work, result);
+	else if (work.kind == BL_FLOOR_MARKED)
+		answer_all<BL_FLOOR_MARKED>(work, result);
+	else if (work.kind == BL_FLOOR_FENCE_MARKED)
+		answer_all<BL_FLOOR_FENCE_MARKED>(work, result);
 }
 
 BL_CUDA_KERNEL(bl_floor_time);

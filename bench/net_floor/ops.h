@@ -21,9 +21,11 @@ enum bl_floor_op {
 
 /* What it answers with when the CPU has raised its flag. */
 enum bl_floor_answer {
-	BL_FLOOR_FLAG,	       /* the CPU's flag */
-	BL_FLOOR_REQUEST,      /* 64 bytes, a fence, the flag */
-	BL_FLOOR_REQUEST_TWICE /* 64 bytes, a fence, a word, a fence, the flag */
+	BL_FLOOR_FLAG,		/* the CPU's flag */
+	BL_FLOOR_REQUEST,	/* 64 bytes, a fence, the flag */
+	BL_FLOOR_REQUEST_TWICE, /* 64 bytes, a fence, a word, a fence, the flag */
+	BL_FLOOR_MARKED,	/* 64 bytes in words of 8, half of each the number of the turn; no fence, no flag */
+	BL_FLOOR_FENCE_MARKED	/* a fence, then the same */
 };
 
 /* How a kernel ended. */
@@ -41,6 +43,9 @@ enum {
 	BL_FLOOR_AT_LINES = 4096, /* of the GPU's: what the CPU stores and loads */
 	BL_FLOOR_BYTES = 65536
 };
+
+/* Words of 8 bytes that carry 64 bytes of a request, each with its mark. */
+#define BL_FLOOR_MARKED_WORDS 16
 
 /* The word that loads find. */
 #define BL_FLOOR_LOADED 0x5a5a0f0f12345678ULL

@@ -14,18 +14,36 @@
 /* Rounds of each repetition that are not measured, at most half of all: the kernel starts, and code is cold. */
 #define WARM_UP 64U
 
-static inline uint64_t seen(const struct floor *floor)
+static inline bool is_marked(int kind)
 {
-	/* the flag before the request that it announces */
-	return __atomic_load_n(floor_host_word(floor, BL_FLOOR_AT_FLAG), __ATOMIC_ACQUIRE);
+	return kind == BL_FLOOR_MARKED || kind == BL_FLOOR_FENCE_MARKED;
 }
 
-static __attribute__((noinline)) void look_around(struct floor *floor, uint64_t turn)
+/* All words of the turn are there: in any order, since each is looked at. */
+static inline bool is_whole(const struct floor *floor, uint64_t turn)
+{
+	for (size_t i = 0; i < BL_FLOOR_MARKED_WORDS; i++) {
+		if (__atomic_load_n(floor_host_word(floor, BL_FLOOR_AT_REQUEST + i * 8), __ATOMIC_RELAXED) !=
+		    (turn << 32 | (uint32_t)turn))
+			return false;
+	}
+	return true;
+}
+
+static inline bool is_there(const struct floor *floor, int kind, uint64_t turn)
+{
+	if (is_marked(kind))
+		return is_whole(floor, turn);
+	/* the flag before the request that it announces */
+	return __atomic_load_n(floor_host_word(floor, BL_FLOOR_AT_FLAG), __ATOMIC_ACQUIRE) == turn;
+}
+
+static __attribute__((noinline)) void look_around(struct floor *floor, int kind, uint64_t turn)
 {
 	CUresult res = floor->bench.device.cu->cuStreamQuery(floor->stream);
 
 	/* it may have answered and then ended */
-	if (res != CUDA_ERROR_NOT_READY && seen(floor) != turn)
+	if (res != CUDA_ERROR_NOT_READY && !is_there(floor, kind, turn))
 		floor_give_up(floor, "round %" PRIu64 ": the kernel on the GPU has ended without an answer: %s", turn,
 			      bl_cuda_strerror(res));
 	if (tool_now_ns() > floor->end_ns)
@@ -34,33 +52,33 @@ static __attribute__((noinline)) void look_around(struct floor *floor, uint64_t 
 	sched_yield();
 }
 
-static inline void wait_for(struct floor *floor, uint64_t turn)
+static inline void wait_for(struct floor *floor, int kind, uint64_t turn)
 {
-	for (uint32_t polls = 1; seen(floor) != turn; polls++) {
+	for (uint32_t polls = 1; !is_there(floor, kind, turn); polls++) {
 		if (polls % POLLS == 0)
-			look_around(floor, turn);
+			look_around(floor, kind, turn);
 	}
 }
 
 /* A fence that orders nothing would be cheap: what was announced must be there. */
-static int is_announced(const struct floor *floor, int kind, uint64_t turn)
+static bool is_announced(const struct floor *floor, int kind, uint64_t turn)
 {
-	if (kind == BL_FLOOR_FLAG)
-		return 1;
+	if (kind == BL_FLOOR_FLAG || is_marked(kind))
+		return true;
 	for (size_t off = 0; off < 64; off += 8) {
 		if (__atomic_load_n(floor_host_word(floor, BL_FLOOR_AT_REQUEST + off), __ATOMIC_RELAXED) != turn)
-			return 0;
+			return false;
 	}
 	return kind == BL_FLOOR_REQUEST ||
 	       __atomic_load_n(floor_host_word(floor, BL_FLOOR_AT_WORD), __ATOMIC_RELAXED) == turn;
 }
 
-static inline void play(struct floor *floor, uint64_t turn)
+static inline void play(struct floor *floor, int kind, uint64_t turn)
 {
 	__atomic_store_n((uint64_t *)(floor->map + BL_FLOOR_AT_FLAG), turn, __ATOMIC_RELAXED);
 	/* the flag out of the write-combining buffer, before the loads that wait for the answer */
 	bl_fence_wc_store();
-	wait_for(floor, turn);
+	wait_for(floor, kind, turn);
 }
 
 static int time_rounds(struct floor *floor, int kind, double *ns_p)
@@ -72,7 +90,7 @@ static int time_rounds(struct floor *floor, int kind, double *ns_p)
 	for (uint64_t turn = 1; turn <= floor->turns; turn++) {
 		if (turn == warm_up + 1)
 			begin = tool_now_ns();
-		play(floor, turn);
+		play(floor, kind, turn);
 		/* not in rounds that count: the loads would miss the cache, and that is no part of a round */
 		if ((turn <= warm_up || turn == floor->turns) && !is_announced(floor, kind, turn))
 			floor_give_up(floor, "round %" PRIu64 ": the flag came before the request", turn);
@@ -88,5 +106,7 @@ const struct floor_row floor_round_rows[] = {
 	{ "round", "flag", "flag", time_rounds, BL_FLOOR_FLAG },
 	{ "round", "request", "64 bytes, fence, flag", time_rounds, BL_FLOOR_REQUEST },
 	{ "round", "request_twice", "64 bytes, fence, word, fence, flag", time_rounds, BL_FLOOR_REQUEST_TWICE },
+	{ "round", "marked", "64 bytes in marked words", time_rounds, BL_FLOOR_MARKED },
+	{ "round", "fence_marked", "fence, 64 bytes in marked words", time_rounds, BL_FLOOR_FENCE_MARKED },
 	{ NULL, NULL, NULL, NULL, 0 },
 };

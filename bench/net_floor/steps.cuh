@@ -17,6 +17,12 @@ static __device__ inline void floor_store16(uint64_t at, uint64_t word)
 	asm volatile("st.weak.cs.v2.b64 [%0], {%1, %1};" : : "l"(at), "l"(word) : "memory");
 }
 
+/* Two words, each in one piece. */
+static __device__ inline void floor_store_pair(uint64_t at, uint64_t word)
+{
+	asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %1};" : : "l"(at), "l"(word) : "memory");
+}
+
 static __device__ inline void floor_store(uint64_t at, uint64_t word)
 {
 	asm volatile("st.relaxed.sys.u64 [%0], %1;" : : "l"(at), "l"(word) : "memory");
@@ -89,6 +95,11 @@ static inline void floor_store16(uint64_t at, uint64_t word)
 {
 	floor_store(at, word);
 	floor_store(at + 8, word);
+}
+
+static inline void floor_store_pair(uint64_t at, uint64_t word)
+{
+	floor_store16(at, word);
 }
 
 static inline void floor_store_release(uint64_t at, uint64_t word)
