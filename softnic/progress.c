@@ -124,15 +124,17 @@ int bl_snic_pass(struct bl_snic *nic)
 
 	nic->now = nic->attr.now_ns();
 	bl_snic_count(nic, BL_SNIC_PASSES, 1);
+	/* what goes out to queue pairs of this NIC comes in at once */
+	nr = serve_all(nic);
 	received = nic->ops->poll(nic->link, bl_snic_receive, nic, BUDGET);
+	/* what came is not kept waiting by what is done for it */
+	bl_snic_mem_order(nic);
 	bl_snic_port_watch(nic);
-	nr = received + place(nic);
+	nr += received + place(nic);
 	bl_cq_show(nic);
-	/* what came is not kept waiting by what goes out */
 	bl_snic_mem_order(nic);
 	for (struct bl_snic_qp *qp = nic->first_active; qp; qp = qp->next_active)
 		nr += answer(qp);
-	nr += serve_all(nic);
 	/* what a peer sent before it went comes first */
 	if (received < BUDGET)
 		nr += check_paths(nic);

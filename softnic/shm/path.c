@@ -156,7 +156,7 @@ int bl_shm_path_open(struct bl_snic_link *link, const uint8_t gid[BL_SHM_GID_LEN
 		free(path);
 		return ret;
 	}
-	path->tx = (struct bl_shm_tx){.ring = &path->ring};
+	path->tx = (struct bl_shm_tx){.ring = &path->ring, .to_self = path->loop != NULL};
 	path->next = link->paths;
 	link->paths = path;
 	*path_p = path;

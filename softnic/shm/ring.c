@@ -81,6 +81,11 @@ bool bl_shm_tx_commit(struct bl_shm_tx *tx, const struct bl_packet *packet)
 	record->zero = 0;
 	record->packet = *packet;
 	tx->head += record_size(packet->len);
+	if (tx->to_self) {
+		/* who receives is this thread, or one that comes after it under the same lock, and not asleep */
+		atomic_store_explicit(&words->head, tx->head, memory_order_release);
+		return false;
+	}
 	/* also a release: the record before the head */
 	atomic_store(&words->head, tx->head);
 	return atomic_load(&words->asleep) && atomic_exchange(&words->asleep, 0);

@@ -75,6 +75,7 @@ struct bl_shm_ring {
  * @tail:     the receiver's, as it was last seen
  * @reserved: bytes of payload that there is room for at @head
  * @broken:   the receiver's position made no sense; nothing more can be sent
+ * @to_self:  the receiver is the sender's own thread, and is not told that there is something
  */
 struct bl_shm_tx {
 	const struct bl_shm_ring *ring;
@@ -82,6 +83,7 @@ struct bl_shm_tx {
 	uint64_t tail;
 	size_t reserved;
 	bool broken;
+	bool to_self;
 };
 
 /**

@@ -98,23 +98,28 @@ static void keys_are_checked_before_anything_moves(void)
 	expect_refused(w, 0x04);
 }
 
-/* The packet is under way, the region gone when it arrives. */
+/* The packet has come, and the mover has no room; then it has, and the region is gone. */
 static void a_region_that_goes_before_it_is_begun_is_refused(void)
 {
 	struct world *w = begin_held((struct world_options){.rq_nr = 16});
 	struct bl_snic_mr *mr = register_side(&w->b, 0, LEN, BL_SNIC_LOCAL_WRITE | BL_SNIC_REMOTE_WRITE);
+	unsigned int room = test_mover.room;
 
+	test_mover.room = 0;
 	post_to(w, 0x1000, bl_snic_mr_rkey(mr), w->a.key, LEN);
 	bl_snic_progress(w->a.nic);
 	check_eq(bl_snic_mr_destroy(mr), 0);
+	test_mover.room = room;
 	expect_refused(w, 0x13);
 	/* the same of its source */
 	w = begin_held((struct world_options){.rq_nr = 16});
 	mr = register_side(&w->a, 0, LEN, 0);
 	w->a.iova = 0x1000;
+	test_mover.room = 0;
 	post_to(w, w->b.iova, w->b.key, bl_snic_mr_lkey(mr), LEN);
 	bl_snic_progress(w->a.nic);
 	check_eq(bl_snic_mr_destroy(mr), 0);
+	test_mover.room = room;
 	expect_refused(w, 0x04);
 }
 
