@@ -29,6 +29,11 @@
 #define FEW_CPUS    4
 #define YIELD_EVERY 64
 
+/* Passes without work after which the thread pauses between two: that takes half as long as a pass, or more, and who waits
+ * for an answer has it by then, or will not have it soon.
+ */
+#define PAUSE_AFTER 64
+
 /* Turns in which the lock is left to who waits for it. */
 #define LEAVE_TURNS 1000
 
@@ -71,6 +76,12 @@ static void sleep_for(struct bl_snic *nic, uint64_t *step_p)
 	*step_p = *step_p * 2 < LAST_SLEEP_NS ? *step_p * 2 : LAST_SLEEP_NS;
 }
 
+/* Of the last pass, where that is known without asking for it anew, which takes as long as a part of a pass. */
+static uint64_t time_of(const struct bl_snic *nic)
+{
+	return nic->attr.now_ns == bl_now_ns ? nic->now : bl_now_ns();
+}
+
 /* That this thread may run on. */
 static unsigned int nr_cpus(void)
 {
@@ -96,13 +107,13 @@ static void *thread_main(void *arg)
 		} else if (nic->unseen) {
 			continue;
 		} else if (!idle++) {
-			idle_since = bl_now_ns();
-		} else if (bl_now_ns() - idle_since > spin_ns) {
+			idle_since = time_of(nic);
+		} else if (time_of(nic) - idle_since > spin_ns) {
 			if (!atomic_load(&nic->wanted))
 				sleep_for(nic, &step);
 		} else if (idle > after && !(idle % every)) {
 			sched_yield();
-		} else {
+		} else if (idle > PAUSE_AFTER) {
 			relax();
 		}
 	}
