@@ -84,10 +84,15 @@ static int check_attr(const struct bl_snic *nic, const struct bl_snic_qp_attr *a
 	return 0;
 }
 
-/* Memory of the queues and the watched word stay. */
+/* Memory of the queues and the words that are watched stay. */
 static void set_queues(struct bl_snic_qp *qp)
 {
-	qp->sq = (struct bl_sq){.blocks = qp->sq.blocks, .wrs = qp->sq.wrs, .watched = qp->sq.watched};
+	qp->sq = (struct bl_sq){
+		.blocks = qp->sq.blocks,
+		.wrs = qp->sq.wrs,
+		.watched = qp->sq.watched,
+		.express = qp->sq.express,
+	};
 	bl_rq_drop(qp);
 	qp->rq.pi = qp->rq.ci = 0;
 	qp->rq.lost = false;
@@ -247,7 +252,8 @@ uint32_t bl_snic_qp_num(const struct bl_snic_qp *qp)
 	return qp->num;
 }
 
-int bl_snic_qp_watch(struct bl_snic_qp *qp, const uint64_t *word)
+/* Where @place_p is of a queue pair, under the lock. */
+static int watch(struct bl_snic_qp *qp, const uint64_t **place_p, const uint64_t *word)
 {
 	struct bl_snic *nic = qp->nic;
 	int ret = bl_snic_lock(nic);
@@ -257,8 +263,18 @@ int bl_snic_qp_watch(struct bl_snic_qp *qp, const uint64_t *word)
 	if ((uintptr_t)word % sizeof(*word))
 		ret = fail(EINVAL, "%s: qp 0x%x: the word is not aligned", nic->name, qp->num);
 	else
-		qp->sq.watched = word;
+		*place_p = word;
 	bl_active_wake(qp);
 	bl_snic_unlock(nic);
 	return ret;
+}
+
+int bl_snic_qp_watch(struct bl_snic_qp *qp, const uint64_t *word)
+{
+	return watch(qp, &qp->sq.watched, word);
+}
+
+int bl_snic_qp_express(struct bl_snic_qp *qp, const uint64_t *line)
+{
+	return watch(qp, &qp->sq.express, line);
 }

@@ -61,6 +61,7 @@ struct bl_wr {
  * @head, @launched, @tail: requests
  * @late:    since when the next block is not what it should be; 0: it is not late
  * @watched: count of posted blocks, or NULL
+ * @express: words of a request that is given whole, or NULL; @express_seen: the first one, when it is no news
  * @seen:    doorbell record or register as it was last read
  * @lost:    its memory is there no more
  */
@@ -71,6 +72,8 @@ struct bl_sq {
 	uint64_t head, launched, tail;
 	uint64_t late;
 	const uint64_t *watched;
+	const uint64_t *express;
+	uint64_t express_seen;
 	uint64_t seen;
 	bool lost;
 };

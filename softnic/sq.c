@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "bytes.h"
+#include "express.h"
 #include "mem.h"
 #include "qp.h"
 #include "util/guard.h"
@@ -113,6 +114,8 @@ static void look(struct bl_snic_qp *qp)
 	uint16_t wild = 0;
 	bool good;
 
+	if (qp->sq.express)
+		bl_express_look(qp);
 	if (qp->sq.watched)
 		look_at_watched(qp);
 	if (qp->sq.lost)
@@ -254,6 +257,8 @@ bool bl_sq_rung(const struct bl_snic_qp *qp)
 
 	if (qp->state != BL_SNIC_RTS || !qp->attr.sq_nr || sq->lost)
 		return false;
+	if (sq->express && bl_express_is_news(qp))
+		return true;
 	if (sq->watched && (bl_guard_load64(sq->watched, &word) || word > sq->pi))
 		return true;
 	if (qp->attr.no_dbrec)
