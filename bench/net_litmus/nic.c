@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/doca_gpunetio_verbs_def.h"
+#include "common/doca_gpunetio_verbs_dev.h"
 #include "common/doca_gpunetio_verbs_mlx5.h"
 #include "copy/fence.h"
 
@@ -104,6 +105,34 @@ static uint32_t look(const struct litmus_nic *nic, const void *word, uint64_t nr
 	for (uint32_t looks = bl_litmus_looks(random); seen == BL_LITMUS_OLD && again(nic, nr, &looks);)
 		seen = bl_litmus_seen(load8(nic, word), nr, 64);
 	return seen;
+}
+
+/* Of a request that is given whole: old when a word is of another one. */
+static uint32_t whole_seen(const struct litmus_nic *nic, const unsigned char *words, uint64_t nr)
+{
+	for (uint32_t i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i++) {
+		uint64_t word = load8(nic, words + i * 8UL);
+		uint32_t seen = bl_litmus_seen(word >> 32, nr, 32);
+
+		if (seen != BL_LITMUS_NEW)
+			return seen;
+		if ((uint32_t)word != (uint32_t)nr + i)
+			return BL_LITMUS_BROKEN;
+	}
+	return BL_LITMUS_NEW;
+}
+
+/* All words, then the message. */
+static uint8_t take(const struct litmus_nic *nic, uint64_t nr, uint64_t random)
+{
+	size_t off = bl_litmus_off(nr);
+	uint32_t told = BL_LITMUS_OLD;
+
+	for (uint32_t looks = bl_litmus_looks(random); told == BL_LITMUS_OLD && again(nic, nr, &looks);)
+		told = whole_seen(nic, nic->y + off, nr);
+	/* the words before the message */
+	acquire(nic);
+	return bl_litmus_bits(0, told) | bl_litmus_bits(1, bl_litmus_seen(load8(nic, nic->x + off), nr, 64));
 }
 
 /* The flag, then the message. */
@@ -285,6 +314,8 @@ static uint8_t play(const struct litmus_nic *nic, uint64_t nr, uint64_t random)
 		return store_and_look(nic, nr);
 	case BL_LITMUS_WQE:
 		return fetch(nic, nr, random);
+	case BL_LITMUS_WHOLE:
+		return take(nic, nr, random);
 	default:
 		return fetch_submitted(nic, nr, random);
 	}

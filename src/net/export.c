@@ -83,9 +83,27 @@ static int begin_service(struct bl_gpu_qp *qp)
 	return bl_served_begin(qp);
 }
 
+/*
+ * A NIC that is a CPU may be given requests ahead of the doorbell, where it sees that by itself. Where somebody else passes
+ * doorbells on, requests go when he does; a word of each slot is another way.
+ */
+static void begin_express(struct bl_gpu_qp *qp)
+{
+	if (!qp->begin.sq_wqe_num || qp->slots || (qp->pub.cpu_proxy && !qp->watched))
+		return;
+	bl_fail_hush(1);
+	qp->express = !bl_qp_express(qp->verbs, qp->control->express);
+	bl_fail_hush(-1);
+	if (qp->express)
+		qp->begin.sq_express =
+			(uint64_t *)(uintptr_t)(qp->control_block->va + offsetof(struct bl_control, express));
+}
+
 static void end_service(struct bl_gpu_qp *qp)
 {
 	bl_served_end(qp);
+	if (qp->express)
+		bl_qp_express(qp->verbs, NULL);
 	if (qp->watched)
 		bl_qp_watch(qp->verbs, NULL);
 }
@@ -139,6 +157,8 @@ static int fill(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr)
 	tell_distances(&qp->begin);
 	if (!ret)
 		ret = begin_service(qp);
+	if (!ret)
+		begin_express(qp);
 	return ret;
 }
 

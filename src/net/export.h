@@ -20,12 +20,14 @@ struct bl_service;
  * struct bl_control - words of host memory that the GPU and CPUs share, a page of its own
  * @word: producer index that the GPU publishes for a CPU, or the NIC, to serve
  * @stop: not 0: waits on the GPU end
+ * @express: a request that is given whole to a NIC that is a CPU
  */
 struct bl_control {
 	uint64_t word;
 	uint8_t reserved0[120];
 	uint32_t stop;
 	uint8_t reserved1[124];
+	uint64_t express[BL_GPUNETIO_EXPRESS_WORDS];
 };
 
 /**
@@ -66,6 +68,7 @@ struct bl_qp_array {
  * @slots_block: their memory
  * @word:      what is served: the word of @control, or the GPU's object's own index where only the record is written
  * @watched:   the NIC looks at the word itself
+ * @express:   it looks at requests that are given whole
  * @fold_cqe:  entry in host memory that all completions of the send queue go to, which a CPU counts; NULL: none does
  * @fold_to:   where the GPU's object has the count, as the CPU reaches it; NULL: there is no object
  * @folded:    the count
@@ -95,6 +98,7 @@ struct bl_gpu_qp {
 	struct bl_gpu_block *slots_block;
 	const uint64_t *_Atomic word;
 	bool watched;
+	bool express;
 	const uint8_t *fold_cqe;
 	struct doca_gpu_dev_verbs_cq *_Atomic fold_to;
 	uint64_t folded;

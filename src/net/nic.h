@@ -253,6 +253,7 @@ struct bl_nic_qp_info {
  * @umem_cpu:	where a CPU reaches a umem, NULL: not at all; optional
  * @srq_create:	optional, where caps say that there are none; so is @srq_destroy
  * @qp_watch:	take a count of posted send blocks from this 64-bit word too, NULL: no longer; optional
+ * @qp_express:	take requests that are given whole from this line of words too, as bl_snic_qp_express() says; optional
  * @kick:	the CPU has posted work: a NIC that may sleep looks; optional, any thread
  */
 struct bl_nic_ops {
@@ -293,6 +294,7 @@ struct bl_nic_ops {
 	int (*qp_modify)(struct bl_nic *nic, struct bl_nic_qp *qp, const struct bl_nic_qp_mod *mod);
 	int (*qp_query)(struct bl_nic *nic, struct bl_nic_qp *qp, struct bl_nic_qp_info *info);
 	int (*qp_watch)(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *word);
+	int (*qp_express)(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *line);
 	void (*kick)(struct bl_nic *nic);
 };
 

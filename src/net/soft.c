@@ -243,5 +243,6 @@ const struct bl_nic_ops bl_nic_soft = {
 	.qp_modify = bl_soft_qp_modify,
 	.qp_query = bl_soft_qp_query,
 	.qp_watch = bl_soft_qp_watch,
+	.qp_express = bl_soft_qp_express,
 	.kick = bl_soft_kick,
 };

@@ -85,5 +85,6 @@ int bl_soft_qp_destroy(struct bl_nic *nic, struct bl_nic_qp *qp);
 int bl_soft_qp_modify(struct bl_nic *nic, struct bl_nic_qp *qp, const struct bl_nic_qp_mod *mod);
 int bl_soft_qp_query(struct bl_nic *nic, struct bl_nic_qp *qp, struct bl_nic_qp_info *info);
 int bl_soft_qp_watch(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *word);
+int bl_soft_qp_express(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *line);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "events.h"
 #include "net/log.h"
+#include "gpunetio/common/doca_gpunetio_verbs_dev.h"
 #include "softnic/snic_srq.h"
 
 #define snic_cq(cq)   ((struct bl_snic_cq *)(cq))
@@ -257,6 +258,13 @@ int bl_soft_qp_query(struct bl_nic *nic, struct bl_nic_qp *qp, struct bl_nic_qp_
 int bl_soft_qp_watch(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *word)
 {
 	return bl_snic_qp_watch(qp->qp, word);
+}
+
+_Static_assert(BL_GPUNETIO_EXPRESS_WORDS == BL_SNIC_EXPRESS_WORDS, "kernels write what the NIC reads");
+
+int bl_soft_qp_express(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *line)
+{
+	return bl_snic_qp_express(qp->qp, line);
 }
 
 static void on_event(void *arg, const struct bl_snic_event *event)

@@ -22,6 +22,9 @@ extern "C" {
 #define DOCA_GPUNETIO_VERBS_WAIT_STOPPED (-125) /* the stop flag is set */
 #define DOCA_GPUNETIO_VERBS_WAIT_ERROR	 (-5)	/* the queue pair failed; the cause is in the CQ's error word */
 
+/* Words by which a WQE is given whole to a NIC that is a CPU. */
+#define BL_GPUNETIO_EXPRESS_WORDS 16
+
 /** An error word: 0, or this bit | vendor syndrome << 8 | syndrome. */
 #define DOCA_GPUNETIO_VERBS_ERROR_SET 0x80000000U
 
@@ -82,6 +85,8 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
  * @rq_wqe_shift:   log2 of the bytes of a list
  * @polled:	    1: the NIC is a CPU that polls the records, and doorbells are nothing to it
  * @stop_flag:	    word that ends every wait when it is not 0; may be NULL
+ * @sq_express:	    BL_GPUNETIO_EXPRESS_WORDS words for a WQE that is given whole to a NIC that is a CPU: of each the low half
+ *		    is four bytes of it, the high half the low half of its index plus one; NULL: there are none
  * @cq_sq:	    completions of the send queue
  * @cq_rq:	    completions of the receive queue
  * @nic_handler:    enum doca_gpu_dev_verbs_nic_handler, never AUTO
@@ -115,7 +120,7 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
 	uint32_t rq_wqe_shift;
 	uint32_t polled;
 	uint32_t *stop_flag;
-	uint64_t reserved2;
+	uint64_t *sq_express;
 	struct doca_gpu_dev_verbs_cq cq_sq;
 	struct doca_gpu_dev_verbs_cq cq_rq;
 	uint32_t nic_handler;

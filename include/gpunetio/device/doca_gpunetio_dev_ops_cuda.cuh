@@ -119,6 +119,12 @@ template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE void bl_op
 		BL_OP_SCOPED(S, "st.relaxed", ".u32 [%0], %1;", : : "l"(p), "r"((uint32_t)value) : "memory");
 }
 
+/* Two words at a multiple of 16, each in one piece, in no order. */
+BL_DEVICE void bl_op_store_pair(uint64_t *p, uint64_t first, uint64_t second)
+{
+	asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" : : "l"(p), "l"(first), "l"(second) : "memory");
+}
+
 template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE void bl_op_store_release(T *p, T value)
 {
 	static_assert(sizeof(T) == 4 || sizeof(T) == 8, "no such store");

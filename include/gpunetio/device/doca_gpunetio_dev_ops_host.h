@@ -193,6 +193,13 @@ template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE void bl_op
 	__atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
+/* Two words, each in one piece, in no order. */
+BL_DEVICE void bl_op_store_pair(uint64_t *p, uint64_t first, uint64_t second)
+{
+	bl_op_store<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>(p, first);
+	bl_op_store<DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>(p + 1, second);
+}
+
 template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE void bl_op_store_release(T *p, T value)
 {
 	bl_thread_step();

@@ -442,4 +442,45 @@ BL_DEVICE int doca_gpu_dev_verbs_submit(struct doca_gpu_dev_verbs_qp *qp, uint64
 	return doca_gpu_dev_verbs_submit_proxy<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
 }
 
+/* No order among the words: of each it is seen whether it is this WQE's. */
+BL_DEVICE void bl_dev_give_whole(uint64_t *line, const struct doca_gpu_dev_verbs_wqe *wqe, uint64_t prod_index)
+{
+	uint64_t tag = prod_index << 32;
+
+	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i += 2) {
+		uint64_t bytes = bl_op_word(wqe->inl_data + i * 4);
+
+		bl_op_store_pair(line + i, tag | (uint32_t)bytes, tag | bytes >> 32);
+	}
+}
+
+/**
+ * bl_gpu_dev_verbs_submit_express() - As doca_gpu_dev_verbs_submit(), with the last WQE given whole first
+ * @qp:		queue pair
+ * @prod_index: index of the last WQE, plus one; all up to it are ready
+ * @wqe:	copy of that WQE, of one slot, which this thread has written; on a GPU best in shared memory
+ * @code_opt:	DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_*
+ *
+ * A NIC that is a CPU needs no fence to know a WQE whose words say themselves what they are of, so that the fence of the
+ * submission, and the way from doorbell to ring, are not waited for. With @sync_scope THREAD it may carry the WQE out before
+ * anything that this thread has written earlier is seen by it or by the peer, but for what lies in the WQE itself: inline data,
+ * that tells of nothing else. With any other scope all that was written earlier is seen first, for the price of that
+ * fence. Where there is no such NIC this is doca_gpu_dev_verbs_submit(). Any number of threads may share the queue.
+ *
+ * Return: as doca_gpu_dev_verbs_submit().
+ */
+template <enum doca_gpu_dev_verbs_resource_sharing_mode resource_sharing_mode = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_GPU,
+	  enum doca_gpu_dev_verbs_sync_scope sync_scope = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_GPU>
+BL_DEVICE int bl_gpu_dev_verbs_submit_express(struct doca_gpu_dev_verbs_qp *qp, uint64_t prod_index,
+					      const struct doca_gpu_dev_verbs_wqe *wqe, uint32_t code_opt = 0)
+{
+	if (qp->sq_express && prod_index < BL_DEV_FIRST_ERROR && !(code_opt & DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING)) {
+		/* what was written earlier before the words of the WQE */
+		if (sync_scope != DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD)
+			bl_op_fence_release<BL_DEV_SYS>();
+		bl_dev_give_whole(qp->sq_express, wqe, prod_index);
+	}
+	return doca_gpu_dev_verbs_submit<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
+}
+
 #endif

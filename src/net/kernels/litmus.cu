@@ -261,6 +261,25 @@ static __device__ inline void post(run_t &run, uint64_t nr)
 	bl_op_store_mmio(word_of(run.y, nr), nr);
 }
 
+/* The message, and a request in words that say themselves which one they are of. */
+static __device__ inline void give(run_t &run, uint64_t nr)
+{
+	struct doca_gpu_dev_verbs_wqe wqe;
+
+	for (uint32_t i = 0; i < 8; i++)
+		*(uint64_t *)(void *)(wqe.inl_data + i * 8) = (uint64_t)((uint32_t)nr + 2 * i + 1) << 32 | (uint32_t)(nr + 2 * i);
+	if (run.how == BL_LITMUS_SWAPPED) {
+		bl_dev_give_whole(word_of(run.y, nr), &wqe, nr);
+		gape();
+		store_message(run, nr);
+		return;
+	}
+	store_message(run, nr);
+	/* the message before the words */
+	release(run);
+	bl_dev_give_whole(word_of(run.y, nr), &wqe, nr);
+}
+
 static __device__ inline uint32_t submit(run_t &run, uint64_t nr)
 {
 	uint64_t index = nr - 1;
@@ -300,6 +319,9 @@ static __device__ inline uint32_t play(run_t &run, uint64_t nr, uint64_t random,
 		return 0;
 	case BL_LITMUS_SUBMIT:
 		return submit(run, nr);
+	case BL_LITMUS_WHOLE:
+		give(run, nr);
+		return 0;
 	default:
 		return BL_LITMUS_FAILED;
 	}

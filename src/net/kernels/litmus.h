@@ -31,6 +31,7 @@ enum bl_litmus_shape {
 	BL_LITMUS_GPUS,	    /* other: x, release, y. GPU: r0 = y, acquire, r1 = x */
 	BL_LITMUS_WQE,	    /* GPU: request x, release, record z, release, doorbell y. NIC: r0 = y, r1 = z, r2 = x */
 	BL_LITMUS_SUBMIT,   /* the same by the functions of the device headers */
+	BL_LITMUS_WHOLE,    /* GPU: x, release, a request given whole y. NIC: r0 = all words of y, acquire, r1 = x */
 	BL_LITMUS_NR_SHAPES
 };
 

@@ -64,6 +64,15 @@ int bl_qp_info(struct doca_verbs_qp *key, struct bl_nic_qp_info *info);
  */
 int bl_qp_watch(struct doca_verbs_qp *key, const uint64_t *word);
 
+/**
+ * bl_qp_express() - Have the NIC take requests that are given whole from a line of words too
+ * @key:  queue pair of the program
+ * @line: as for bl_snic_qp_express(); NULL: no longer
+ *
+ * Return: 0; -EOPNOTSUPP: the NIC reads its ring alone; -EINVAL, -EACCES.
+ */
+int bl_qp_express(struct doca_verbs_qp *key, const uint64_t *line);
+
 /* Have a NIC that may sleep look at its queues; for who rings a doorbell for a GPU. */
 void bl_qp_kick(struct doca_verbs_qp *key);
 

@@ -128,6 +128,23 @@ int bl_qp_watch(struct doca_verbs_qp *key, const uint64_t *word)
 	return ret;
 }
 
+int bl_qp_express(struct doca_verbs_qp *key, const uint64_t *line)
+{
+	const struct bl_nic_ops *ops;
+	struct doca_verbs_qp *qp;
+	int ret;
+
+	ret = bl_qp_get(key, &qp);
+	if (ret)
+		return ret;
+	ops = qp->context->ops;
+	pthread_mutex_lock(&qp->lock);
+	ret = ops->qp_express ? ops->qp_express(qp->context->nic, qp->nic_qp, line) : -EOPNOTSUPP;
+	pthread_mutex_unlock(&qp->lock);
+	bl_qp_put(qp);
+	return ret;
+}
+
 void bl_qp_kick(struct doca_verbs_qp *key)
 {
 	struct doca_verbs_qp *qp;

@@ -119,6 +119,16 @@ static void post(struct doca_gpu_verbs_qp_hl *qp, uint64_t index, const struct w
 	ring(qp, index + 1);
 }
 
+/* As a kernel does by submit_express(), which then rings; here nobody does. */
+static void give(struct doca_gpu_verbs_qp_hl *qp, uint64_t index, const struct wqe *wqe)
+{
+	uint64_t *line = bl_gpu_block_cpu(gpu, (uintptr_t)qp->qp_gverbs->qp_cpu->sq_express);
+
+	put(qp, index, wqe);
+	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i++)
+		__atomic_store_n(&line[i], (index + 1) << 32 | wqe->words[i], __ATOMIC_RELEASE);
+}
+
 /* Wait for the completion of an index; its opcode, -1: it does not come. */
 static int completion(const struct doca_gpu_dev_verbs_cq *cq, uint64_t index, unsigned char cqe[64])
 {
@@ -134,8 +144,8 @@ static int completion(const struct doca_gpu_dev_verbs_cq *cq, uint64_t index, un
 	return -1;
 }
 
-/* Three rounds of the ring of a queue pair whose producer is told by @handler. */
-static void write_with(enum doca_gpu_dev_verbs_nic_handler handler, enum bl_net_ringer ringer)
+/* Three rounds of the ring of a queue pair whose producer is told by @handler. @whole: most requests are given, without doorbell. */
+static void write_with(enum doca_gpu_dev_verbs_nic_handler handler, enum bl_net_ringer ringer, bool whole)
 {
 	struct bl_net_qp_path path = { .sz = sizeof(path) };
 	struct doca_gpu_verbs_qp_hl *a, *b;
@@ -159,7 +169,10 @@ static void write_with(enum doca_gpu_dev_verbs_nic_handler handler, enum bl_net_
 		struct wqe wqe = write_wqe(a, i, (uintptr_t)host, from->lkey, (uintptr_t)target, to->rkey, sizeof(host));
 
 		memset(host, (int)i + 1, sizeof(host));
-		post(a, i, &wqe);
+		if (whole && i % 8 < 6)
+			give(a, i, &wqe);
+		else
+			post(a, i, &wqe);
 		check_eq(completion(&a->qp_gverbs->qp_cpu->cq_sq, i, cqe), DOCA_GPUNETIO_IB_MLX5_CQE_REQ);
 		check_eq(cqe[60] << 8 | cqe[61], i);
 		check_eq(bl_gpu_read(gpu, seen, (uintptr_t)target, sizeof(seen)), 0);
@@ -175,12 +188,25 @@ static void write_with(enum doca_gpu_dev_verbs_nic_handler handler, enum bl_net_
 
 static void a_record_moves_bytes_into_gpu_memory_and_completes_there(void)
 {
-	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, BL_NET_RINGER_GPU);
+	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, BL_NET_RINGER_GPU, false);
 }
 
 static void the_proxys_word_does_without_a_thread(void)
 {
-	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, BL_NET_RINGER_NIC);
+	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, BL_NET_RINGER_NIC, false);
+}
+
+static void a_request_that_is_given_whole_needs_no_doorbell(void)
+{
+	struct doca_gpu_verbs_qp_hl *qp;
+
+	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, BL_NET_RINGER_NIC, true);
+	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, BL_NET_RINGER_GPU, true);
+	make();
+	qp = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW, 0, 0);
+	check(!qp->qp_gverbs->qp_cpu->sq_express);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
+	drop();
 }
 
 static void a_wrong_key_is_an_error_with_its_cause(void)
@@ -559,6 +585,7 @@ static void a_peer_that_is_not_there_is_an_error(void)
 static const struct tap_test tests[] = {
 	T(a_record_moves_bytes_into_gpu_memory_and_completes_there),
 	T(the_proxys_word_does_without_a_thread),
+	T(a_request_that_is_given_whole_needs_no_doorbell),
 	T(a_wrong_key_is_an_error_with_its_cause),
 	T(after_a_reset_it_works_again),
 	T(both_of_a_group_without_records_ring),

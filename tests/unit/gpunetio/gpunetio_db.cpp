@@ -130,6 +130,62 @@ static void blueflame_writes_the_request_then_the_doorbell(void)
 	check(!memcmp(q.db, wqe->inl_data, 64));
 }
 
+/* Words of the request with this index, as the NIC would put them together. */
+static bool line_has(const uint64_t *line, const struct doca_gpu_dev_verbs_wqe *wqe, uint64_t index)
+{
+	uint32_t part;
+
+	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i++) {
+		memcpy(&part, wqe->inl_data + i * 4, sizeof(part));
+		if ((uint32_t)line[i] != part || line[i] >> 32 != (uint32_t)(index + 1))
+			return false;
+	}
+	return true;
+}
+
+static void a_request_is_given_whole_and_told_of_as_ever(void)
+{
+	static const uint32_t handlers[] = {PROXY, SM_DB, SM_BF, SM_NO_DBR};
+	alignas(16) static uint64_t line[BL_GPUNETIO_EXPRESS_WORDS];
+	struct doca_gpu_dev_verbs_wqe wqe;
+
+	for (int i = 0; i < 64; i++)
+		wqe.inl_data[i] = (uint8_t)(0xff - i);
+	for (uint32_t handler : handlers) {
+		/* the low half of the count is what words have */
+		queue_init(&q, 256, handler, 0x2fffffffeULL);
+		q.qp.polled = handler != PROXY && handler != SM_NO_DBR;
+		q.qp.sq_express = line;
+		check_eq((bl_gpu_dev_verbs_submit_express<EXCLUSIVE, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD>(&q.qp, 0x2ffffffffULL, &wqe)), 0);
+		check(line_has(line, &wqe, 0x2fffffffeULL));
+		check_eq(bl_gpu_dev_verbs_submit_express(&q.qp, 0x300000000ULL, &wqe), 0);
+		check(line_has(line, &wqe, 0x2ffffffffULL));
+		check_eq(q.qp.sq_wqe_pi, 0x300000000ULL);
+		if (handler == PROXY)
+			check_eq(q.db[0], 0x300000000ULL);
+		else if (handler == SM_NO_DBR)
+			check_eq(q.db[0], doorbell(0));
+		else
+			check_eq(q.dbrec[1], record(0));
+		/* a reservation that failed, and one that is left to somebody else */
+		line[0] = 1;
+		check_eq(bl_gpu_dev_verbs_submit_express(&q.qp, (uint64_t)(int64_t)TIMEOUT, &wqe), -EINVAL);
+		check_eq(bl_gpu_dev_verbs_submit_express(&q.qp, 0x300000001ULL, &wqe, DOCA_GPUNETIO_VERBS_GPU_CODE_OPT_SKIP_DB_RINGING),
+			 0);
+		check_eq(line[0], 1);
+		check_eq(q.qp.sq_wqe_pi, 0x300000000ULL);
+	}
+}
+
+static void without_a_line_a_request_is_told_of_only(void)
+{
+	struct doca_gpu_dev_verbs_wqe wqe = {};
+
+	queue_init(&q, 256, PROXY, 5);
+	check_eq(bl_gpu_dev_verbs_submit_express(&q.qp, 6, &wqe), 0);
+	check_eq(q.db[0], 6);
+}
+
 static void a_receive_queue_has_a_record_only(void)
 {
 	static const uint32_t handlers[] = {PROXY, SM_DB, SM_NO_DBR};
@@ -260,6 +316,8 @@ static const struct tap_test tests[] = {
 	{"an explicit handler is honoured", an_explicit_handler_is_honoured},
 	{"skipped doorbells ring nothing", skipped_doorbells_ring_nothing},
 	{"BlueFlame writes the request, then the doorbell", blueflame_writes_the_request_then_the_doorbell},
+	{"a request is given whole, and told of as ever", a_request_is_given_whole_and_told_of_as_ever},
+	{"without a line a request is told of only", without_a_line_a_request_is_told_of_only},
 	{"a receive queue has a record only", a_receive_queue_has_a_record_only},
 	{"raw forms store what they are given", raw_forms_store_what_they_are_given},
 	{"several queue pairs at once", several_queue_pairs_at_once},
