@@ -46,63 +46,100 @@ static __device__ inline void write_wqe(const struct bl_net_lat &run, uint64_t i
 					     run.from_key, (uint32_t)run.size);
 }
 
-/* BlueFlame takes the WQE from shared memory; the ring has it as well. */
-template <bool blueflame>
-static __device__ inline int send(const struct bl_net_lat &run, uint64_t index, uint64_t message,
-				  struct doca_gpu_dev_verbs_wqe *staged)
+/* Whether a CPU looks at each slot: marking it ready tells of it. */
+static __device__ inline bool is_by_slot(const struct bl_net_lat &run)
+{
+	return run.qp->nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW;
+}
+
+/*
+ * What can be done before it is known that there is to be one: the request, in its slot, where BlueFlame takes it from, and in
+ * registers.
+ */
+static __device__ inline void prepare(const struct bl_net_lat &run, uint64_t index, uint64_t message,
+				      struct doca_gpu_dev_verbs_wqe *staged, struct doca_gpu_dev_verbs_wqe &ready)
 {
 	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
-	int ret;
 
+	/* of one that is not inline the NIC reads the message, which may be the one before yet */
+	if (is_inline(run))
+		set_message(run, message);
+	write_wqe(run, index, staged);
+	for (unsigned int i = 0; i < sizeof(ready); i += sizeof(uint64_t))
+		*(uint64_t *)(void *)(ready.inl_data + i) = bl_op_word(staged->inl_data + i);
+	write_wqe(run, index, doca_gpu_dev_verbs_get_wqe_ptr(run.qp, (uint16_t)index));
+	/* nobody else uses the queue */
+	if (!is_by_slot(run))
+		doca_gpu_dev_verbs_mark_wqes_ready<mine>(run.qp, index, index);
+}
+
+/* The request that was prepared. */
+template <bool blueflame>
+static __device__ inline int send(const struct bl_net_lat &run, uint64_t index, uint64_t message,
+				  struct doca_gpu_dev_verbs_wqe *staged, const struct doca_gpu_dev_verbs_wqe &ready)
+{
+	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
+	constexpr auto all = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS;
+
+	/* an inline message tells of nothing but itself */
+	if (is_inline(run) && run.qp->sq_express)
+		return bl_gpu_dev_verbs_submit_express<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD>(run.qp, index + 1, &ready);
 	if (!is_inline(run))
 		set_message(run, message);
-	write_wqe(run, index, doca_gpu_dev_verbs_get_wqe_ptr(run.qp, (uint16_t)index));
-	/* nobody else uses the queue; where a CPU looks at slots it is told here */
-	doca_gpu_dev_verbs_mark_wqes_ready<mine>(run.qp, index, index);
-	if (blueflame) {
-		write_wqe(run, index, staged);
-		ret = doca_gpu_dev_verbs_submit_bf<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>(run.qp, index + 1, staged);
-	} else {
-		ret = doca_gpu_dev_verbs_submit<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>(run.qp, index + 1);
-	}
-	/* what can be done for the next one, while this one is on its way; the NIC reads one that is not inline */
-	if (is_inline(run))
-		set_message(run, message + 1);
-	return ret ? ret : doca_gpu_dev_verbs_wait_until_slot_available<mine>(run.qp, index + 1);
+	if (run.qp->sq_express)
+		return bl_gpu_dev_verbs_submit_express<mine, all>(run.qp, index + 1, &ready);
+	/* where a CPU looks at slots it is told here */
+	if (is_by_slot(run))
+		doca_gpu_dev_verbs_mark_wqes_ready<mine>(run.qp, index, index);
+	if (blueflame)
+		return doca_gpu_dev_verbs_submit_bf<mine, all>(run.qp, index + 1, staged);
+	return doca_gpu_dev_verbs_submit<mine, all>(run.qp, index + 1);
+}
+
+/* A round trip is from one message to the next: the clock is read when one has been sent, and nobody waits for that. */
+static __device__ inline void note(const struct bl_net_lat &run, uint64_t round, uint64_t &start)
+{
+	uint64_t now = doca_gpu_dev_verbs_query_globaltimer();
+
+	if (run.spans && round)
+		run.spans[round - 1] = {start, now};
+	start = now;
 }
 
 template <bool blueflame>
-static __device__ inline int play(const struct bl_net_lat &run, uint64_t begin, uint64_t round,
-				  struct doca_gpu_dev_verbs_wqe *staged)
+static __device__ inline int play(const struct bl_net_lat &run, uint64_t index, uint64_t round, uint64_t &start,
+				  struct doca_gpu_dev_verbs_wqe *staged, struct doca_gpu_dev_verbs_wqe &ready)
 {
-	int ret;
+	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
+	int ret = run.first ? 0 : await(run, round + 1);
 
-	if (run.first) {
-		ret = send<blueflame>(run, begin + round, round + 1, staged);
-		return ret ? ret : await(run, round + 1);
-	}
-	ret = await(run, round + 1);
-	return ret ? ret : send<blueflame>(run, begin + round, round + 1, staged);
+	if (!ret)
+		ret = send<blueflame>(run, index, round + 1, staged, ready);
+	note(run, round, start);
+	/* for the next one, while this one is on its way */
+	if (!ret)
+		ret = doca_gpu_dev_verbs_wait_until_slot_available<mine>(run.qp, index + 1);
+	if (!ret && round + 1 < run.rounds)
+		prepare(run, index + 1, round + 2, staged, ready);
+	return ret || !run.first ? ret : await(run, round + 1);
 }
 
 template <bool blueflame>
 static __device__ inline void play_all(const struct bl_net_lat &run, struct doca_gpu_dev_verbs_wqe *staged)
 {
-	uint64_t begin = run.qp->sq_wqe_pi;
+	uint64_t begin = run.qp->sq_wqe_pi, start = 0;
+	struct doca_gpu_dev_verbs_wqe ready;
 	int ret;
 
-	set_message(run, 1);
+	prepare(run, begin, 1, staged, ready);
 	for (uint64_t round = 0; round < run.rounds; round++) {
-		uint64_t start = doca_gpu_dev_verbs_query_globaltimer();
-
-		ret = play<blueflame>(run, begin, round, staged);
+		ret = play<blueflame>(run, begin + round, round, start, staged, ready);
 		if (ret) {
 			bl_net_failed(run.state, ret, 0, round);
 			return;
 		}
-		if (run.spans)
-			run.spans[round] = {start, doca_gpu_dev_verbs_query_globaltimer()};
 	}
+	note(run, run.rounds, start);
 	ret = doca_gpu_dev_verbs_poll_cq_collapsed_at<DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE>(
 		run.qp, begin + run.rounds - 1);
 	if (ret)
@@ -122,9 +159,10 @@ static __device__ inline void play_alone(struct bl_net_lat run, struct doca_gpu_
 
 extern "C" __global__ void bl_write_lat_db(struct bl_net_lat run)
 {
+	BL_SHARED(struct doca_gpu_dev_verbs_wqe, staged, );
 	BL_SHARED(struct doca_gpu_dev_verbs_qp, place, );
 
-	play_alone<false>(run, &place, nullptr);
+	play_alone<false>(run, &place, &staged);
 }
 
 extern "C" __global__ void bl_write_lat_bf(struct bl_net_lat run)
