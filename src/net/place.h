@@ -17,7 +17,8 @@
 #include "reach.h"
 #include "softnic/snic.h"
 
-enum bl_lane_kind { BL_LANE_TO_HOST, BL_LANE_TO_GPU, BL_LANE_IN_GPUS, BL_LANE_KINDS };
+/* The last one is for kernels of the driver, which copy within a GPU: while a stream is between two of them the other goes on. */
+enum bl_lane_kind { BL_LANE_TO_HOST, BL_LANE_TO_GPU, BL_LANE_IN_GPUS, BL_LANE_IN_GPUS_TOO, BL_LANE_KINDS };
 
 struct bl_place_gpu;
 struct bl_place_pinned;

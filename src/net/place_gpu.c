@@ -85,7 +85,8 @@ static int try_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum b
 
 static void make_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum bl_lane_kind kind)
 {
-	static const char *const names[] = { "to host memory", "from host memory", "within and between GPUs" };
+	static const char *const names[] = { "to host memory", "from host memory", "within and between GPUs",
+					     "within GPUs, in a second stream," };
 	struct bl_lane *lane = &gpu->lanes[kind];
 	CUresult err;
 	int ret;
@@ -126,8 +127,10 @@ static int make(const struct bl_cuda *cuda, const struct bl_ce_target *target, s
 		free(gpu);
 		return ret;
 	}
-	for (int kind = 0; kind < BL_LANE_KINDS; kind++)
-		make_lane(cuda, gpu, (enum bl_lane_kind)kind);
+	for (int kind = 0; kind < BL_LANE_KINDS; kind++) {
+		if (kind != BL_LANE_IN_GPUS_TOO || bl_place_by_kernels())
+			make_lane(cuda, gpu, (enum bl_lane_kind)kind);
+	}
 	gpu->next = gpus;
 	gpus = gpu;
 	*gpu_p = gpu;

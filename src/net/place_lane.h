@@ -17,6 +17,7 @@
  * @counts: the GPU writes @flag
  * @broken: positive errno value: the stream failed
  * @next_query: when the driver may be asked again, ns
+ * @looks:  in vain, where @counts
  */
 struct bl_lane {
 	struct bl_place_gpu *gpu;
@@ -30,6 +31,7 @@ struct bl_lane {
 	bool counts;
 	int broken;
 	uint64_t next_query;
+	unsigned int looks;
 };
 
 /**

@@ -3,8 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gpu/cuda.h"
 #include "net/context.h"
-#include "net/place.h"
+#include "net/place_lane.h"
 #include "net/soft.h"
 #include "pair.h"
 
@@ -386,6 +387,33 @@ static void a_child_has_nothing_of_it(void)
 	pair_drop(sides);
 }
 
+/* By kernels of the driver in two streams, of which each has its trial and more; else in one, by way of host memory. */
+static void copies_within_a_gpu_have_as_many_streams_as_they_can_use(void)
+{
+	struct pair_options options = options_for(true, true, DOCA_VERBS_QP_TYPE_RC);
+	const struct bl_place_gpu *gpu;
+	struct side sides[2];
+	CUdevice device;
+	CUuuid uuid;
+
+	pair_make(sides, &options);
+	check_eq(world.cuda->cuDeviceGet(&device, 0), CUDA_SUCCESS);
+	check_eq(world.cuda->cuDeviceGetUuid(&uuid, device), CUDA_SUCCESS);
+	gpu = bl_place_gpu_of(bl_cuda(), &uuid);
+	check(gpu);
+	check_eq(gpu->lanes[BL_LANE_IN_GPUS_TOO].usable, bl_place_by_kernels());
+	side_fill(&sides[0], 0, 60000, 3);
+	for (unsigned int n = 0; n < 6; n++)
+		side_post(&sides[0], WRITE, n * 10000, 10000, side_addr(&sides[1], n * 10000), sides[1].mr->rkey);
+	for (unsigned int n = 0; n < 6; n++)
+		check_eq(side_wait(&sides[0], NULL), REQ);
+	check(side_is_filled(&sides[1], 0, 60000, 3));
+	check_eq(counter(sides, BL_SNIC_PLACED), 6);
+	check(gpu->lanes[BL_LANE_IN_GPUS].seq > 1);
+	check_eq(gpu->lanes[BL_LANE_IN_GPUS_TOO].seq > 1, bl_place_by_kernels());
+	pair_drop(sides);
+}
+
 /* The last one: from now on streams are asked. */
 static void a_gpu_that_does_not_count_is_asked(void)
 {
@@ -417,6 +445,7 @@ static const struct tap_test tests[] = {
 	T(a_copy_that_cannot_be_begun_goes_in_packets),
 	T(regions_of_one_page_share_its_pin),
 	T(a_child_has_nothing_of_it),
+	T(copies_within_a_gpu_have_as_many_streams_as_they_can_use),
 	T(a_gpu_that_does_not_count_is_asked),
 };
 
