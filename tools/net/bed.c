@@ -14,6 +14,9 @@
 #include "net/say.h"
 #include "net/wire.h"
 
+/* Threads that a block may have on any GPU. */
+#define MAX_BLOCK 1024U
+
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING)
 
 static int doca_errno(doca_error_t err)
@@ -115,6 +118,9 @@ void net_bed_limits(const struct net_options *options)
 
 	/* streams that share a channel to the GPU wait for each other's kernels: more channels than streams */
 	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+	/* a block of either end is on two multiprocessors at most: there is room for the driver's kernels beside them */
+	if (options->threads <= MAX_BLOCK)
+		setenv("BARLANE_SNIC_PLACE_WITHIN", "gpu", 0);
 	snprintf(text, sizeof(text), "%u", options->timeout_s * 1000);
 	setenv("BARLANE_NET_TIMEOUT_MS", text, 0);
 	snprintf(text, sizeof(text), "%u", options->mtu);
