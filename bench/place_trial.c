@@ -117,6 +117,43 @@ static void measure(struct bed *bed, enum direction direction, size_t len, unsig
 	fflush(stdout);
 }
 
+/* The calls of the driver that go with a copy, us each. */
+static void time_calls(struct bed *bed)
+{
+	enum { MEMORY, CONTEXT, CAPTURE, VALUE, COPY, QUERY, NR_CALLS };
+	static const char *const calls[NR_CALLS] = { "cuPointerGetAttribute", "cuCtxPushCurrent and Pop",
+						     "cuThreadExchangeStreamCaptureMode", "cuStreamWriteValue32",
+						     "cuMemcpyDtoDAsync", "cuStreamQuery" };
+	const struct bl_cuda *cu = bed->device.cu;
+	double us[NR_CALLS];
+	uint64_t id, begin;
+	CUcontext context;
+	int mode = 2;
+
+	for (int call = 0; call < NR_CALLS; call++) {
+		cu->cuStreamSynchronize(bed->copies);
+		begin = tool_now_ns();
+		for (int i = 0; i < 200; i++) {
+			if (call == MEMORY)
+				cu->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, bed->gpu);
+			else if (call == CONTEXT && !cu->cuCtxPushCurrent(bed->device.ctx))
+				cu->cuCtxPopCurrent(&context);
+			else if (call == CAPTURE)
+				cu->cuThreadExchangeStreamCaptureMode(&mode);
+			else if (call == VALUE)
+				cu->cuStreamWriteValue32(bed->copies, (uintptr_t)(bed->words + 128), 1, 0);
+			else if (call == COPY)
+				cu->cuMemcpyDtoDAsync(bed->gpu + MOST, bed->gpu, 65536, bed->copies);
+			else if (call == QUERY)
+				cu->cuStreamQuery(bed->copies);
+		}
+		us[call] = (double)(tool_now_ns() - begin) / 200 / 1000;
+	}
+	for (int call = 0; call < NR_CALLS; call++)
+		printf("%-34s %8.2f us\n", calls[call], us[call]);
+	fflush(stdout);
+}
+
 /* Blocks that are running. */
 static unsigned int running(const struct bed *bed, unsigned int blocks)
 {
@@ -199,6 +236,7 @@ int main(int argc, char **argv)
 				measure(&bed, (enum direction)direction, lens[l], depths[d]);
 		}
 	}
+	time_calls(&bed);
 	try_beside(&bed);
 	return 0;
 }

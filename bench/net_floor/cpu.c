@@ -15,7 +15,7 @@
 #define LINES 64U
 #define BATCH 32U
 
-enum { STORE, CQE, LOAD, STREAM, FLUSH };
+enum { STORE, CQE, WORDS, WORDS_LAST = WORDS + 8, LOAD, STREAM, FLUSH };
 
 static inline uint64_t *line_at(const struct floor *floor, uint64_t turn)
 {
@@ -94,6 +94,27 @@ static uint64_t time_cqes(struct floor *floor)
 	}
 	begin = tool_now_ns() - begin;
 	for (unsigned int i = 0; i < 8; i++)
+		check_stored(floor, i);
+	return begin;
+}
+
+/* So many words at the begin of each line, and a fence for all lines. */
+static uint64_t time_lines(struct floor *floor, unsigned int nr)
+{
+	uint64_t begin = tool_now_ns();
+
+	for (uint64_t turn = 1; turn <= floor->turns; turn++) {
+		uint64_t *line = line_at(floor, turn);
+
+		for (unsigned int i = 0; i < nr; i++)
+			store8(line + i, turn);
+		/* these lines before they are written again */
+		if (turn % LINES == 0)
+			bl_fence_wc_store();
+	}
+	bl_fence_wc_store();
+	begin = tool_now_ns() - begin;
+	for (unsigned int i = 0; i < nr; i++)
 		check_stored(floor, i);
 	return begin;
 }
@@ -181,6 +202,8 @@ static int time_cpu(struct floor *floor, int kind, double *ns_p)
 		ns = time_stores(floor);
 	else if (kind == CQE)
 		ns = time_cqes(floor);
+	else if (kind > WORDS && kind <= WORDS_LAST)
+		ns = time_lines(floor, (unsigned int)(kind - WORDS));
 	else if (kind == LOAD)
 		ns = time_loads(floor);
 	else if (kind == STREAM)
@@ -194,6 +217,9 @@ static int time_cpu(struct floor *floor, int kind, double *ns_p)
 const struct floor_row floor_cpu_rows[] = {
 	{ "cpu", "store", "8-byte store, store fence", time_cpu, STORE },
 	{ "cpu", "cqe", "56 bytes, fence, 8 bytes, fence", time_cpu, CQE },
+	{ "cpu", "words_1", "8 bytes of each of 64 lines, a fence", time_cpu, WORDS + 1 },
+	{ "cpu", "words_7", "56 bytes of each of 64 lines, a fence", time_cpu, WORDS + 7 },
+	{ "cpu", "words_8", "64 lines of 64 bytes, a fence", time_cpu, WORDS + 8 },
 	{ "cpu", "load", "8-byte load", time_cpu, LOAD },
 	{ "cpu", "stream", "one of 32 streaming loads, a fence", time_cpu, STREAM },
 	{ "cpu", "flush", "8-byte store read back", time_cpu, FLUSH },

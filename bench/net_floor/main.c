@@ -18,7 +18,7 @@
 #include "floor.h"
 
 #define SKIPPED	  77
-#define MAX_ROWS  24U
+#define MAX_ROWS  32U
 #define SECOND_NS 1000000000ULL
 
 /**
