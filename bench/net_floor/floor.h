@@ -60,7 +60,7 @@ int floor_open(struct floor *floor);
 void floor_close(struct floor *floor);
 
 /* Clear the host's memory, the flag and the result, and start a kernel. */
-void floor_launch(struct floor *floor, const char *kernel, int kind);
+void floor_launch(struct floor *floor, const char *kernel, int kind, unsigned int threads);
 
 /* Wait until it has ended, and take its result. */
 void floor_finish(struct floor *floor, struct bl_floor_result *result);

@@ -84,7 +84,7 @@ void floor_close(struct floor *floor)
 	need(cu->cuMemFreeHost(floor->host), "cuMemFreeHost");
 }
 
-void floor_launch(struct floor *floor, const char *kernel, int kind)
+void floor_launch(struct floor *floor, const char *kernel, int kind, unsigned int threads)
 {
 	const struct bl_cuda *cu = floor->bench.device.cu;
 	struct bl_floor_work work = {
@@ -104,7 +104,7 @@ void floor_launch(struct floor *floor, const char *kernel, int kind)
 	need(cu->cuMemcpyHtoD(floor->gpu + BL_FLOOR_AT_LOAD, loaded, sizeof(loaded)), "cuMemcpyHtoD");
 	need(cu->cuCtxSynchronize(), "cuCtxSynchronize");
 	need(cu->cuModuleGetFunction(&fn, floor->module, kernel), "cuModuleGetFunction");
-	need(cu->cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, floor->stream, params, NULL), "cuLaunchKernel");
+	need(cu->cuLaunchKernel(fn, 1, 1, 1, threads, 1, 1, 0, floor->stream, params, NULL), "cuLaunchKernel");
 }
 
 void floor_finish(struct floor *floor, struct bl_floor_result *result)
@@ -166,7 +166,7 @@ static int time_op(struct floor *floor, int op, double *ns_p)
 	struct bl_floor_result result;
 	uint64_t word;
 
-	floor_launch(floor, "bl_floor_time", op);
+	floor_launch(floor, "bl_floor_time", op, 1);
 	floor_finish(floor, &result);
 	if (result.end == BL_FLOOR_ABSENT)
 		return -EOPNOTSUPP;

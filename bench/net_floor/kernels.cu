@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Kernels of net_floor, of one thread each: an operation time and again, and answers to a CPU. */
+/* Kernels of net_floor, of one thread each, or of a warp: an operation time and again, and answers to a CPU. */
 #include "steps.cuh"
 
 /* As a WQE is written: four stores of 16 bytes. */
@@ -111,6 +111,13 @@ static __device__ inline void write_marked(uint64_t at, uint64_t turn)
 
 template <int kind> static __device__ inline void answer(const struct bl_floor_work &work, uint64_t turn)
 {
+	if constexpr (kind == BL_FLOOR_MARKED_WARP) {
+		/* all lanes have seen the flag: one access of eight of them */
+		__syncwarp();
+		if (threadIdx.x < BL_FLOOR_MARKED_WORDS / 2)
+			floor_store_pair(work.host + BL_FLOOR_AT_REQUEST + threadIdx.x * 16, turn << 32 | (uint32_t)turn);
+		return;
+	}
 	if constexpr (kind == BL_FLOOR_MARKED || kind == BL_FLOOR_FENCE_MARKED) {
 		/* all that was written earlier before the request */
 		if constexpr (kind == BL_FLOOR_FENCE_MARKED)
@@ -143,6 +150,8 @@ template <int kind> static __device__ inline void answer_all(const struct bl_flo
 			break;
 		answer<kind>(work, turn);
 	}
+	if (threadIdx.x)
+		return;
 	result->turns = turn - 1;
 	result->end = end;
 }
@@ -161,6 +170,8 @@ extern "C" __global__ void bl_floor_answer(struct bl_floor_work work)
 		answer_all<BL_FLOOR_MARKED>(work, result);
 	else if (work.kind == BL_FLOOR_FENCE_MARKED)
 		answer_all<BL_FLOOR_FENCE_MARKED>(work, result);
+	else if (work.kind == BL_FLOOR_MARKED_WARP)
+		answer_all<BL_FLOOR_MARKED_WARP>(work, result);
 }
 
 BL_CUDA_KERNEL(bl_floor_time);

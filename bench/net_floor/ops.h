@@ -25,7 +25,8 @@ enum bl_floor_answer {
 	BL_FLOOR_REQUEST,	/* 64 bytes, a fence, the flag */
 	BL_FLOOR_REQUEST_TWICE, /* 64 bytes, a fence, a word, a fence, the flag */
 	BL_FLOOR_MARKED,	/* 64 bytes in words of 8, half of each the number of the turn; no fence, no flag */
-	BL_FLOOR_FENCE_MARKED	/* a fence, then the same */
+	BL_FLOOR_FENCE_MARKED,	/* a fence, then the same */
+	BL_FLOOR_MARKED_WARP	/* as BL_FLOOR_MARKED, by lanes of a warp in one access */
 };
 
 /* How a kernel ended. */

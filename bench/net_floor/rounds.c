@@ -16,7 +16,7 @@
 
 static inline bool is_marked(int kind)
 {
-	return kind == BL_FLOOR_MARKED || kind == BL_FLOOR_FENCE_MARKED;
+	return kind == BL_FLOOR_MARKED || kind == BL_FLOOR_FENCE_MARKED || kind == BL_FLOOR_MARKED_WARP;
 }
 
 /* All words of the turn are there: in any order, since each is looked at. */
@@ -86,7 +86,7 @@ static int time_rounds(struct floor *floor, int kind, double *ns_p)
 	uint64_t warm_up = floor->turns / 2 < WARM_UP ? floor->turns / 2 : WARM_UP, begin = 0;
 	struct bl_floor_result result;
 
-	floor_launch(floor, "bl_floor_answer", kind);
+	floor_launch(floor, "bl_floor_answer", kind, kind == BL_FLOOR_MARKED_WARP ? 32 : 1);
 	for (uint64_t turn = 1; turn <= floor->turns; turn++) {
 		if (turn == warm_up + 1)
 			begin = tool_now_ns();
@@ -108,5 +108,6 @@ const struct floor_row floor_round_rows[] = {
 	{ "round", "request_twice", "64 bytes, fence, word, fence, flag", time_rounds, BL_FLOOR_REQUEST_TWICE },
 	{ "round", "marked", "64 bytes in marked words", time_rounds, BL_FLOOR_MARKED },
 	{ "round", "fence_marked", "fence, 64 bytes in marked words", time_rounds, BL_FLOOR_FENCE_MARKED },
+	{ "round", "marked_warp", "64 bytes in marked words, by a warp", time_rounds, BL_FLOOR_MARKED_WARP },
 	{ NULL, NULL, NULL, NULL, 0 },
 };
