@@ -21,7 +21,8 @@ static CUcontext primaries[MAX_ORDINALS]; /* retained for good: a channel must n
 
 /* One bit per channel that has to read back before its next copy; the last one is shared by all later channels. */
 static _Atomic(uint64_t) must_flush = UINT64_MAX;
-static __thread bool flush_next = true; /* what this thread wrote before its first copy was not noted */
+/* What this thread wrote before its first copy was not noted. */
+static __thread bool flush_next __attribute__((tls_model("initial-exec"))) = true;
 
 void bl_ce_wrote(void)
 {
@@ -107,9 +108,9 @@ static bool holds_range(const struct known *range, const void *host, size_t len)
 	return (uintptr_t)host >= range->start && off < range->size && len <= range->size - off;
 }
 
-bool bl_ce_pinned(const struct bl_cuda *cuda, const void *host, size_t len)
+static __attribute__((noinline)) bool ask_pinned(const struct bl_cuda *cuda, const void *host, size_t len,
+						 struct known *last)
 {
-	static __thread struct known last;
 	unsigned int type = 0;
 	CUdeviceptr start = 0;
 	size_t size = 0;
@@ -117,14 +118,19 @@ bool bl_ce_pinned(const struct bl_cuda *cuda, const void *host, size_t len)
 			CU_POINTER_ATTRIBUTE_RANGE_SIZE };
 	void *values[] = { &type, &start, &size };
 
-	if (++last.uses % ASK_AGAIN && holds_range(&last, host, len))
-		return true;
-	last.size = 0;
+	last->size = 0;
 	/* one call for all, which does not fail for memory that CUDA does not know: that costs half a microsecond */
 	if (cuda->cuPointerGetAttributes(3, attrs, values, (uintptr_t)host) || type != CU_MEMORYTYPE_HOST)
 		return false;
-	last = (struct known){ .start = start, .size = size };
-	return holds_range(&last, host, len);
+	*last = (struct known){ .start = start, .size = size };
+	return holds_range(last, host, len);
+}
+
+bool bl_ce_pinned(const struct bl_cuda *cuda, const void *host, size_t len)
+{
+	static __thread struct known last __attribute__((tls_model("initial-exec")));
+
+	return (++last.uses % ASK_AGAIN && holds_range(&last, host, len)) || ask_pinned(cuda, host, len, &last);
 }
 
 bool bl_ce_alive(const struct bl_cuda *cuda, const struct bl_ce *ce)
@@ -289,7 +295,8 @@ void bl_ce_flush(struct bl_ce *ce, const void *mapped)
 	flush_next = false;
 }
 
-static int run_locked(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
+static int run_locked(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy,
+		      struct bl_ce_entry *entry)
 {
 	if (ce->broken) {
 		/* whatever went wrong, a stream that is idle touches no memory any more */
@@ -299,7 +306,7 @@ static int run_locked(const struct bl_cuda *cuda, struct bl_ce *ce, const struct
 		ce->broken = 0;
 	}
 	bl_ce_flush(ce, copy->mapped);
-	return bl_ce_move(cuda, ce, copy);
+	return bl_ce_move(cuda, ce, copy, entry);
 }
 
 /* A landing area that cannot be had is done without. */
@@ -335,7 +342,7 @@ static int get_memory(const struct bl_cuda *cuda, struct bl_ce *ce, const struct
 	return copy->pinned ? 0 : bl_ce_ring(cuda, ce);
 }
 
-static int run_entered(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
+static int run_entered(const struct bl_cuda *cuda, const struct bl_ce_copy *copy, struct bl_ce_entry *entry)
 {
 	struct bl_ce *ce;
 	int ret;
@@ -346,12 +353,13 @@ static int run_entered(const struct bl_cuda *cuda, const struct bl_ce_copy *copy
 	pthread_mutex_lock(&ce->lock);
 	ret = get_memory(cuda, ce, copy);
 	if (!ret)
-		ret = run_locked(cuda, ce, copy);
-	pthread_mutex_unlock(&ce->lock);
+		ret = run_locked(cuda, ce, copy, entry);
+	if (!entry->free)
+		pthread_mutex_unlock(&ce->lock);
 	return ret;
 }
 
-int bl_ce_enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_cuda_scope *scope)
+static int enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_cuda_scope *scope)
 {
 	struct bl_cuda_ptr ptr = {
 		.va = target->asked,
@@ -359,23 +367,46 @@ int bl_ce_enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, s
 		.device = target->device,
 		.context = target->context,
 	};
-	int ret;
 
-	ret = bl_ce_check_target(cuda, target);
-	return ret ? ret : bl_cuda_enter(cuda, &ptr, scope);
+	return bl_cuda_enter(cuda, &ptr, scope);
+}
+
+int bl_ce_enter(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_cuda_scope *scope)
+{
+	int ret = bl_ce_check_target(cuda, target);
+
+	return ret ? ret : enter(cuda, target, scope);
+}
+
+void bl_ce_go_out(const struct bl_cuda *cuda, struct bl_ce_entry *entry)
+{
+	bl_cuda_leave(cuda, &entry->scope);
+	entry->out = true;
+}
+
+int bl_ce_come_back(const struct bl_cuda *cuda, struct bl_ce *ce, struct bl_ce_entry *entry)
+{
+	if (enter(cuda, entry->target, &entry->scope)) {
+		/* for the caller it is no reason to have it done by somebody else: the GPU may be at it */
+		ce->broken = EIO;
+		return -EIO;
+	}
+	entry->out = false;
+	return 0;
 }
 
 int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
 {
-	struct bl_cuda_scope scope;
+	struct bl_ce_entry entry = { .target = copy->target };
 	int ret;
 
 	ret = bl_ce_check_range(copy->target, copy->va, copy->len);
 	if (!ret)
-		ret = bl_ce_enter(cuda, copy->target, &scope);
+		ret = bl_ce_enter(cuda, copy->target, &entry.scope);
 	if (ret)
 		return ret;
-	ret = run_entered(cuda, copy);
-	bl_cuda_leave(cuda, &scope);
+	ret = run_entered(cuda, copy, &entry);
+	if (!entry.out)
+		bl_cuda_leave(cuda, &entry.scope);
 	return ret;
 }

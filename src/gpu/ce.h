@@ -214,10 +214,34 @@ void bl_ce_tokens_allow(CUdevice device, bool allowed);
 
 void bl_ce_tokens_forget(void);
 
+/**
+ * struct bl_ce_entry - a thread in the context of what it copies
+ * @target: the memory
+ * @scope:  what bl_cuda_leave() needs
+ * @out:    the context is left while the GPU is at it
+ * @free:   and the channel's lock is not held: others may submit
+ */
+struct bl_ce_entry {
+	const struct bl_ce_target *target;
+	struct bl_cuda_scope scope;
+	bool out;
+	bool free;
+};
+
+/*
+ * Leave the context when all is submitted: what that takes is over before the GPU is. Looks at the counter and at host
+ * memory are all that may follow until bl_ce_come_back().
+ */
+void bl_ce_go_out(const struct bl_cuda *cuda, struct bl_ce_entry *entry);
+
+/* Enter it again, to ask CUDA. 0, or -EIO, by which the channel is broken: its lock is held. */
+int bl_ce_come_back(const struct bl_cuda *cuda, struct bl_ce *ce, struct bl_ce_entry *entry);
+
 /*
  * Between the two functions of a copy: ce.c has the channel's context entered and its lock held, ce_move.c moves bytes.
+ * On an error, or not, the context may have been left; when all went well the lock may be free.
  */
-int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy);
+int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy, struct bl_ce_entry *entry);
 
 /* Of it, the copies of ordinary host memory, see ce_staged.c. */
 int bl_ce_move_staged(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy);
@@ -248,6 +272,12 @@ int bl_ce_wait_idle(const struct bl_cuda *cuda, struct bl_ce *ce);
 
 /* Number what was posted and wait for it; the channel's lock is held. */
 int bl_ce_wait_posted(const struct bl_cuda *cuda, struct bl_ce *ce);
+
+/*
+ * The same when nothing follows: the context is left, and the lock given back, as soon as CUDA is not needed. On an error
+ * the lock is held again.
+ */
+int bl_ce_wait_out(const struct bl_cuda *cuda, struct bl_ce *ce, struct bl_ce_entry *entry);
 
 /* Wait for a transfer that was submitted to this channel; its lock is held. */
 int bl_ce_wait(const struct bl_cuda *cuda, struct bl_ce *ce, uint32_t seq);

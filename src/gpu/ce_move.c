@@ -36,7 +36,8 @@ int bl_ce_post(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir di
 	return 0;
 }
 
-static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
+static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy,
+		       struct bl_ce_entry *entry)
 {
 	int ret = 0;
 
@@ -45,8 +46,10 @@ static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struc
 		ret = bl_ce_post(cuda, ce, copy->dir, copy->va + off, (char *)copy->host + off, len);
 		if (!ret && ce->asks[copy->dir])
 			ret = bl_ce_wait_idle(cuda, ce);
-		else if (!ret)
+		else if (!ret && off + len < copy->len)
 			ret = bl_ce_wait_posted(cuda, ce);
+		else if (!ret)
+			ret = bl_ce_wait_out(cuda, ce, entry);
 	}
 	return ret;
 }
@@ -69,13 +72,15 @@ static unsigned char *landing_place(struct bl_ce *ce, size_t len)
  * The bytes are taken as they arrive. No report is asked for before nothing has come for a while: it would hold up the
  * next copy. What looks as if it had not arrived is taken when the report comes.
  */
-static int take_landing(const struct bl_cuda *cuda, struct bl_ce *ce, char *host, unsigned char *land, size_t len)
+static int take_landing(const struct bl_cuda *cuda, struct bl_ce *ce, char *host, unsigned char *land, size_t len,
+			struct bl_ce_entry *entry)
 {
 	unsigned int polls = 0;
 	uint64_t since = 0;
 	size_t done, got;
 	int ret;
 
+	bl_ce_go_out(cuda, entry);
 	for (done = 0; done < len; done += got) {
 		got = bl_arrive(host + done, land + done, len - done, ce->mark);
 		if (got)
@@ -87,13 +92,16 @@ static int take_landing(const struct bl_cuda *cuda, struct bl_ce *ce, char *host
 	}
 	if (done == len)
 		return 0;
-	ret = bl_ce_wait_posted(cuda, ce);
+	ret = bl_ce_come_back(cuda, ce, entry);
+	if (!ret)
+		ret = bl_ce_wait_posted(cuda, ce);
 	if (!ret)
 		bl_arrive_all(host + done, land + done, len - done, ce->mark);
 	return ret;
 }
 
-static int read_landing(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
+static int read_landing(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy,
+			struct bl_ce_entry *entry)
 {
 	unsigned char *land;
 	int ret;
@@ -104,7 +112,7 @@ static int read_landing(const struct bl_cuda *cuda, struct bl_ce *ce, const stru
 	land = landing_place(ce, copy->len);
 	ret = bl_ce_post(cuda, ce, copy->dir, copy->va, land, copy->len);
 	if (!ret)
-		ret = take_landing(cuda, ce, copy->host, land, copy->len);
+		ret = take_landing(cuda, ce, copy->host, land, copy->len, entry);
 	ce->unclean = ret;
 	return ret;
 }
@@ -121,14 +129,14 @@ static void drain(const struct bl_cuda *cuda, struct bl_ce *ce)
 	bl_fail_hush(-1);
 }
 
-int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
+int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy, struct bl_ce_entry *entry)
 {
 	int ret;
 
 	if (ce->land && bl_ce_lands(copy)) {
-		ret = read_landing(cuda, ce, copy);
+		ret = read_landing(cuda, ce, copy, entry);
 	} else if (copy->pinned) {
-		ret = move_direct(cuda, ce, copy);
+		ret = move_direct(cuda, ce, copy, entry);
 	} else {
 		ret = bl_ce_move_staged(cuda, ce, copy);
 	}
