@@ -9,6 +9,7 @@
 #include "cost.h"
 #include "push.h"
 #include "util/log.h"
+#include "view.h"
 
 /* Below these no copy engine was ever faster (measured on an H200: 6 KiB and 128 KiB); calibration moves them. */
 _Atomic(size_t) bl_engine_from[BL_NR_DIRS] = { [BL_COPY_TO] = 32U << 10, [BL_COPY_FROM] = 2U << 10 };
@@ -101,21 +102,53 @@ void bl_engine_mapped(struct bl_pin *pin)
 		log_info("va 0x%" PRIx64 ": no channel for engine push: %s", pin->asked, bl_last_error(NULL));
 }
 
-static int by_ce(const struct bl_cuda *cuda, struct bl_pin *pin, const struct request *req, bool pinned)
+static void remember(const struct bl_pin *pin, const struct bl_cost_table *table)
+{
+	struct bl_again *again = bl_engine_again();
+
+	/* memory of no context may go with the pin, whose reference keeps it */
+	if (!again || pin->ce.shared || (again->id == pin->id && (again->table || !table)))
+		return;
+	again->id = pin->id;
+	again->va = pin->backing.va;
+	again->table = table;
+	again->target = (struct bl_ce_target){
+		.device = pin->ce.device,
+		.ordinal = pin->ce.ordinal,
+		.context = pin->ce.context,
+		.asked = pin->ce.asked,
+		.buffer_id = pin->ce.buffer_id,
+		.base = pin->ce.base,
+		.size = pin->ce.size,
+	};
+	atomic_init(&again->target.ce, atomic_load_explicit(&pin->ce.ce, memory_order_acquire));
+}
+
+static int run_ce(struct bl_ce_target *target, uint64_t va, void *map, const struct request *req, bool pinned)
 {
 	struct bl_ce_copy copy = {
-		.target = &pin->ce,
-		.va = pin->backing.va + req->off,
-		.mapped = (char *)pin->mapping.addr + req->off,
+		.target = target,
+		.va = va + req->off,
+		.mapped = (char *)map + req->off,
 		.host = req->host,
 		.len = req->len,
 		.dir = req->dir,
 		.pinned = pinned,
 	};
-	int ret = bl_ce_run(cuda, &copy);
+	int ret = bl_ce_run(bl_cuda(), &copy);
 
 	if (!ret)
 		bl_engine_count(BL_ENGINE_CE, req->dir, req->len);
+	return ret;
+}
+
+/* @table: by which it was picked, NULL: it was asked for by name */
+static int by_ce(struct bl_pin *pin, const struct request *req, bool pinned, const struct bl_cost_table *table)
+{
+	int ret = run_ce(&pin->ce, pin->backing.va, pin->mapping.addr, req, pinned);
+
+	if (!ret)
+		remember(pin, table);
 	return ret;
 }
 
@@ -196,24 +229,57 @@ static bool not_begun(int err)
 	return err == -ENOMEM || err == -EOPNOTSUPP || err == -EINVAL || err == -ENODEV || err == -EBUSY;
 }
 
+/* @pinned_p: what the host memory is, of which CUDA need not be asked when it does not matter. */
+static bool picks_ce(const struct bl_cost_table *table, const struct request *req, bool *pinned_p)
+{
+	if (bl_cost_pick(table, req->dir, false, req->len) == BL_ENGINE_CPU &&
+	    bl_cost_pick(table, req->dir, true, req->len) == BL_ENGINE_CPU)
+		return false;
+	*pinned_p = bl_ce_pinned(bl_cuda(), req->host, req->len);
+	return bl_cost_pick(table, req->dir, *pinned_p, req->len) == BL_ENGINE_CE;
+}
+
 /* With the engine that the table says; -EAGAIN: the CPU shall do it. */
 static int by_table(struct bl_pin *pin, const struct request *req)
 {
 	const struct bl_cost_table *table = bl_calibrate(pin);
-	const struct bl_cuda *cuda;
 	bool pinned;
 
-	if (!table)
+	if (!table || !picks_ce(table, req, &pinned))
 		return -EAGAIN;
-	/* CUDA need not be asked what the host memory is when that does not matter */
-	if (bl_cost_pick(table, req->dir, false, req->len) == BL_ENGINE_CPU &&
-	    bl_cost_pick(table, req->dir, true, req->len) == BL_ENGINE_CPU)
+	return by_ce(pin, req, pinned, table);
+}
+
+/* The same for a pin that the thread has copied by ce before. -EAGAIN: all of it has to be looked at. */
+static int by_auto_again(struct bl_again *again, const struct bl_view *view, const struct request *req)
+{
+	bool pinned;
+	int ret;
+
+	if (!again->table || !bl_engine_large(req->dir, req->len) || bl_push_fits(req->dir, req->len) ||
+	    !picks_ce(again->table, req, &pinned))
 		return -EAGAIN;
-	cuda = bl_cuda();
-	pinned = bl_ce_pinned(cuda, req->host, req->len);
-	if (bl_cost_pick(table, req->dir, pinned, req->len) != BL_ENGINE_CE)
+	bl_fail_hush(1);
+	ret = run_ce(&again->target, again->va, (void *)atomic_load(&view->addr), req, pinned);
+	bl_fail_hush(-1);
+	if (ret && not_begun(ret))
 		return -EAGAIN;
-	return by_ce(cuda, pin, req, pinned);
+	if (ret)
+		log_warn("copy by ce failed: %s", bl_last_error(NULL));
+	return ret;
+}
+
+static int by_ce_again(bl_pin_t id, const struct request *req, enum bl_engine engine)
+{
+	struct bl_again *again = bl_engine_again();
+	const struct bl_view *view = again && id == again->id ? bl_view_live(id) : NULL;
+
+	if (view && engine == BL_ENGINE_AUTO)
+		return by_auto_again(again, view, req);
+	if (!view || engine != BL_ENGINE_CE)
+		return -EAGAIN;
+	return run_ce(&again->target, again->va, (void *)atomic_load(&view->addr), req,
+		      bl_ce_pinned(bl_cuda(), req->host, req->len));
 }
 
 static int by_auto(struct bl_pin *pin, const struct request *req)
@@ -252,7 +318,7 @@ static int by_engine(struct bl_pin *pin, const struct request *req, enum bl_engi
 	if (engine != BL_ENGINE_CE)
 		return by_cpu(pin, req);
 	ret = bl_engine_prepare(pin);
-	return ret ? ret : by_ce(bl_cuda(), pin, req, bl_ce_pinned(bl_cuda(), req->host, req->len));
+	return ret ? ret : by_ce(pin, req, bl_ce_pinned(bl_cuda(), req->host, req->len), NULL);
 }
 
 int bl_engine_copy(bl_pin_t id, uint64_t off, void *host, size_t len, enum bl_copy_dir dir, enum bl_engine engine)
@@ -261,6 +327,9 @@ int bl_engine_copy(bl_pin_t id, uint64_t off, void *host, size_t len, enum bl_co
 	struct bl_pin *pin;
 	int ret;
 
+	ret = by_ce_again(id, &req, engine);
+	if (ret != -EAGAIN)
+		return ret;
 	ret = bl_pin_get_any(id, &pin);
 	if (ret)
 		return ret;

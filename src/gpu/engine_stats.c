@@ -17,12 +17,14 @@
  * @used: a living thread has them
  * @calls: copies by engine and direction; written by the thread only
  * @bytes: likewise
+ * @again: what the thread remembers of its last copies, here because memory of threads is scarce where a library is loaded late
  */
 struct counters {
 	struct counters *next;
 	bool used;
 	_Atomic(uint64_t) calls[BL_NR_ENGINES][BL_NR_DIRS];
 	_Atomic(uint64_t) bytes[BL_NR_ENGINES][BL_NR_DIRS];
+	struct bl_again again;
 };
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -87,6 +89,11 @@ static void add(_Atomic(uint64_t) *sum, uint64_t value)
 {
 	/* one writer: no locked instruction is needed */
 	atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+struct bl_again *bl_engine_again(void)
+{
+	return mine ? &mine->again : NULL;
 }
 
 void bl_engine_count(enum bl_engine engine, enum bl_copy_dir dir, size_t len)

@@ -24,7 +24,7 @@ static _Atomic(bl_log_sink_fn) log_sink;
 /* The reason of the calling thread's last failure. */
 static _Thread_local int reason_code;
 static _Thread_local char reason_text[1024];
-static _Thread_local int hushed;
+static _Thread_local int hushed __attribute__((tls_model("initial-exec")));
 
 int bl_log_parse(const char *name, enum bl_log_level *level_p)
 {

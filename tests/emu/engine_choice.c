@@ -121,8 +121,8 @@ static void below_the_floor_no_table_is_looked_at(void)
 	check(!ce_copies(pinned, 2 * KIB - 1, BL_COPY_FROM));
 	check(!ce_copies(pinned, 32 * KIB - 1, BL_COPY_TO));
 	check_eq(nr_looks, 0);
+	/* for which the thread remembers the table, or looks at it */
 	check(ce_copies(pinned, 2 * KIB, BL_COPY_FROM));
-	check(nr_looks > 0);
 }
 
 static void a_named_engine_needs_no_table(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Copies by the CPU, by the GPU's copy engine and by whichever "auto" takes: the same bytes, in program order. */
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,6 +214,59 @@ static void needs_no_current_context(void)
 	tear_down();
 }
 
+/* What a thread found out of a pin it uses again, but not beyond the mapping. */
+static void a_pin_is_mapped_elsewhere(void)
+{
+	char *before;
+	void *addr;
+
+	set_up();
+	there_and_back(pinned, 0, 70000, BL_ENGINE_CE);
+	there_and_back(pinned, 0, 70000, BL_ENGINE_CE);
+	before = map;
+	check_eq(bl_unmap(ctx, pin, map, SIZE), 0);
+	check_eq(bl_copy(pin, 0, pinned, 70000, BL_COPY_FROM, BL_ENGINE_CE), -EINVAL);
+	check_eq(bl_copy(pin, 0, pinned, 70000, BL_COPY_FROM, BL_ENGINE_AUTO), -EINVAL);
+	check(mmap(before, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == before);
+	check_eq(bl_map(ctx, pin, SIZE, BL_MAP_NONE, &addr), 0);
+	map = addr;
+	check(map != before);
+	for (int i = 1; i < 4; i++) {
+		/* the next copy reads the mapping first: this one */
+		check_eq(bl_copy_to(pin, map, &i, sizeof(i)), 0);
+		there_and_back(i % 2 ? pinned : ordinary, 64, 70000, BL_ENGINE_CE);
+	}
+	check_eq(munmap(before, SIZE), 0);
+	check_eq(bl_unmap(ctx, pin, map, SIZE), 0);
+	check_eq(bl_unpin(ctx, pin), 0);
+	check_eq(bl_copy(pin, 0, pinned, 70000, BL_COPY_FROM, BL_ENGINE_CE), -EINVAL);
+	tear_down();
+}
+
+static void pins_take_turns(void)
+{
+	bl_pin_t pins[2];
+	CUdeviceptr places[2];
+	void *addr;
+
+	set_up();
+	pins[0] = pin;
+	places[0] = va;
+	places[1] = world_alloc(SIZE);
+	check_eq(bl_pin(ctx, places[1], SIZE, 0, 0, 0, &pins[1]), 0);
+	check_eq(bl_map(ctx, pins[1], SIZE, BL_MAP_NONE, &addr), 0);
+	for (unsigned int i = 0; i < 12; i++) {
+		pin = pins[i / 2 % 2];
+		va = places[i / 2 % 2];
+		there_and_back(pinned, i * 64UL, 70000 + i, i % 3 ? BL_ENGINE_CE : BL_ENGINE_AUTO);
+	}
+	check_eq(bl_unmap(ctx, pins[1], addr, SIZE), 0);
+	check_eq(bl_unpin(ctx, pins[1]), 0);
+	world_free(places[1]);
+	va = places[0];
+	tear_down();
+}
+
 /* Not even by the thread that captures, in the strictest mode; also when the channel is made during the capture. */
 static void captures_are_left_alone(void)
 {
@@ -258,6 +312,8 @@ static const struct tap_test tests[] = {
 	{ "engines keep program order", engines_keep_program_order },
 	{ "memory of no context is copied", memory_of_no_context_is_copied },
 	{ "ce needs no current context and leaves none", needs_no_current_context },
+	{ "a pin is mapped elsewhere, and copied from there", a_pin_is_mapped_elsewhere },
+	{ "two pins take turns", pins_take_turns },
 	{ "captures are left alone", captures_are_left_alone },
 	{ "a forked child gets EACCES", a_forked_child_gets_eacces },
 };
