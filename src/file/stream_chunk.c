@@ -307,7 +307,8 @@ static void begin_held(struct bl_stream_op *op)
 /* The values have changed since. The stream goes on to the host function behind the operation, which waits for its end. */
 static void begin_missed(struct bl_stream_op *op)
 {
-	op->missed = true;
+	/* the watch may give it up at any time, and asks */
+	atomic_store(&op->missed, true);
 	pthread_mutex_lock(&op->lock);
 	atomic_store_explicit(op->stream->word, op->last, memory_order_release);
 	pthread_mutex_unlock(&op->lock);

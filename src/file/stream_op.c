@@ -81,7 +81,7 @@ bool bl_stream_op_claim(struct bl_stream_op *op, int from, int to)
 
 static bool is_held(const struct bl_stream_op *op)
 {
-	return op->way == BL_WAY_HELD || op->missed;
+	return op->way == BL_WAY_HELD || atomic_load(&op->missed);
 }
 
 static enum bl_stream_count way_of(const struct bl_stream_op *op)

@@ -147,7 +147,7 @@ struct bl_stream_op {
 
 	enum bl_op_way way;
 	bool supposed;
-	bool missed;
+	_Atomic(bool) missed;
 	struct bl_op_values values;
 	int early;
 	size_t max;
