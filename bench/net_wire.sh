@@ -85,7 +85,7 @@ fi
 temp=$(mktemp -d) || exit 1
 trap 'rm -rf "$temp"' EXIT
 # below those that the kernel gives to clients
-port=$((10000 + $$ % 20000))
+port=$((10000 + $$ % 9000))
 # measure WIRE SIZE POLL NAME SERVER...: one run; its 50 % and 99 % go to a file of that name
 measure() {
 	local wire=$1 size=$2 poll=$3 name=$4 index server pair
