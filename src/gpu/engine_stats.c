@@ -17,7 +17,7 @@
  * @used: a living thread has them
  * @calls: copies by engine and direction; written by the thread only
  * @bytes: likewise
- * @again: what the thread remembers of its last copies, here because memory of threads is scarce where a library is loaded late
+ * @again: what the thread remembers of its last copies; here, since memory of threads is scarce in libraries loaded late
  */
 struct counters {
 	struct counters *next;

@@ -111,8 +111,10 @@ int bl_qp_info(struct doca_verbs_qp *key, struct bl_nic_qp_info *info)
 	return ret;
 }
 
-int bl_qp_watch(struct doca_verbs_qp *key, const uint64_t *word)
+/* What a NIC that is a CPU is to look at: the word of doorbells, or the line of requests that are given whole. */
+static int look_at(struct doca_verbs_qp *key, bool whole, const uint64_t *words)
 {
+	int (*look)(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *words);
 	const struct bl_nic_ops *ops;
 	struct doca_verbs_qp *qp;
 	int ret;
@@ -121,28 +123,22 @@ int bl_qp_watch(struct doca_verbs_qp *key, const uint64_t *word)
 	if (ret)
 		return ret;
 	ops = qp->context->ops;
+	look = whole ? ops->qp_express : ops->qp_watch;
 	pthread_mutex_lock(&qp->lock);
-	ret = ops->qp_watch ? ops->qp_watch(qp->context->nic, qp->nic_qp, word) : -EOPNOTSUPP;
+	ret = look ? look(qp->context->nic, qp->nic_qp, words) : -EOPNOTSUPP;
 	pthread_mutex_unlock(&qp->lock);
 	bl_qp_put(qp);
 	return ret;
 }
 
+int bl_qp_watch(struct doca_verbs_qp *key, const uint64_t *word)
+{
+	return look_at(key, false, word);
+}
+
 int bl_qp_express(struct doca_verbs_qp *key, const uint64_t *line)
 {
-	const struct bl_nic_ops *ops;
-	struct doca_verbs_qp *qp;
-	int ret;
-
-	ret = bl_qp_get(key, &qp);
-	if (ret)
-		return ret;
-	ops = qp->context->ops;
-	pthread_mutex_lock(&qp->lock);
-	ret = ops->qp_express ? ops->qp_express(qp->context->nic, qp->nic_qp, line) : -EOPNOTSUPP;
-	pthread_mutex_unlock(&qp->lock);
-	bl_qp_put(qp);
-	return ret;
+	return look_at(key, true, line);
 }
 
 void bl_qp_kick(struct doca_verbs_qp *key)
