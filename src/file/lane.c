@@ -6,64 +6,25 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "config.h"
+#include "pinned.h"
 #include "tune.h"
 #include "util/log.h"
 
-#define BUSY	   (1ULL << 32) /* above all numbers */
-#define LARGE_PAGE (2UL << 20)
+#define BUSY (1ULL << 32) /* above all numbers */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the lists */
 static struct bl_lane *idle;
 static struct bl_lane *late; /* requests that were given up, and may not have ended */
 static atomic_uint nr_lanes;
 
-/* Memory in large pages, aligned to them, where the kernel has some: a drive then gets few long segments. NULL: none. */
-static void *map_large(void)
-{
-	char *all = mmap(NULL, BL_CE_RING_SIZE + LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *memory;
-	size_t before;
-
-	if (all == MAP_FAILED)
-		return NULL;
-	memory = (char *)(((uintptr_t)all + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
-	before = (size_t)(memory - all);
-	if (before)
-		munmap(all, before);
-	if (before < LARGE_PAGE)
-		munmap(memory + BL_CE_RING_SIZE, LARGE_PAGE - before);
-	/* the GPU must see this process' pages and no copies of a child's making */
-	if (madvise(memory, BL_CE_RING_SIZE, MADV_DONTFORK)) {
-		munmap(memory, BL_CE_RING_SIZE);
-		return NULL;
-	}
-	madvise(memory, BL_CE_RING_SIZE, MADV_HUGEPAGE);
-	return memory;
-}
-
-/* Captures of other threads are left alone. The lane's context is current. */
+/* The lane's context is current. */
 static void get_memory(const struct bl_cuda *cuda, struct bl_lane *lane)
 {
-	int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-	CUresult err;
-
-	if (!cuda->cuMemHostRegister || !cuda->cuMemHostUnregister)
-		return;
-	lane->memory = map_large();
-	if (!lane->memory)
-		return;
-	cuda->cuThreadExchangeStreamCaptureMode(&mode);
-	err = cuda->cuMemHostRegister(lane->memory, BL_CE_RING_SIZE, CU_MEMHOSTREGISTER_PORTABLE);
-	cuda->cuThreadExchangeStreamCaptureMode(&mode);
-	if (!err) {
+	lane->memory = bl_pinned_new(cuda, BL_CE_RING_SIZE);
+	if (lane->memory)
 		lane->ce->ring = lane->memory;
-		return;
-	}
-	munmap(lane->memory, BL_CE_RING_SIZE);
-	lane->memory = NULL;
 }
 
 /* The last one used in the context: its memory is in some cache. */
@@ -128,15 +89,13 @@ static void drop(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
 			cuda->cuMemFree(lane->ce->table_va);
 		if (lane->ce->table)
 			cuda->cuMemFreeHost(lane->ce->table);
-		if (lane->memory)
-			cuda->cuMemHostUnregister(lane->memory);
-		else if (lane->ce->ring)
+		bl_pinned_unregister(cuda, lane->memory);
+		if (!lane->memory && lane->ce->ring)
 			cuda->cuMemFreeHost(lane->ce->ring);
 		cuda->cuMemFreeHost(lane->ce->flag);
 		bl_cuda_leave(cuda, &scope);
 	}
-	if (lane->memory)
-		munmap(lane->memory, BL_CE_RING_SIZE);
+	bl_pinned_free(lane->memory, BL_CE_RING_SIZE);
 	pthread_mutex_destroy(&lane->ce->lock);
 	free(lane->ce);
 	free(lane);
