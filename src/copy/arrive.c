@@ -58,6 +58,21 @@ static RACING size_t lines_base(uint8_t *dst, uint8_t *land, size_t len, uint32_
 	return done;
 }
 
+static RACING size_t look_base(const uint8_t *land, size_t from, size_t len, uint32_t word)
+{
+	const quad mark = { word, word, word, word };
+
+	for (; from + LINE <= len; from += LINE) {
+		const quad *line = (const quad *)(land + from);
+		pair same = (pair)((line[0] == mark) | (line[1] == mark) | (line[2] == mark) | (line[3] == mark));
+
+		reload();
+		if (same[0] | same[1])
+			break;
+	}
+	return from;
+}
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -107,6 +122,20 @@ AVX512 static RACING size_t lines_avx512(uint8_t *dst, uint8_t *land, size_t len
 	return done;
 }
 
+AVX512 static RACING size_t look_avx512(const uint8_t *land, size_t from, size_t len, uint32_t word)
+{
+	__m512i mark = _mm512_set1_epi32((int)word), line;
+
+	for (; from + LINE <= len; from += LINE) {
+		line = _mm512_load_si512(land + from);
+		reload();
+		if (_mm512_cmpeq_epi32_mask(line, mark))
+			break;
+	}
+	_mm256_zeroupper();
+	return from;
+}
+
 static bool has_avx512(void)
 {
 	return bl_cpu_features() & BL_CPU_AVX512;
@@ -120,10 +149,10 @@ static bool always(void)
 
 const struct bl_arrive_isa bl_arrive_isas[] = {
 #if defined(__x86_64__)
-	{ "avx512", has_avx512, lines_avx512 },
+	{ "avx512", has_avx512, lines_avx512, look_avx512 },
 #endif
-	{ "base", always, lines_base },
-	{ NULL, NULL, NULL },
+	{ "base", always, lines_base, look_base },
+	{ NULL, NULL, NULL, NULL },
 };
 
 static const struct bl_arrive_isa *choose(void)
@@ -172,10 +201,33 @@ void bl_arrive_all(void *dst, void *land, size_t len, uint32_t mark)
 	bl_arrive_reset(land, len, mark);
 }
 
-RACING void bl_arrive_reset(void *land, size_t len, uint32_t mark)
+/* Whether the words behind the last whole line are all there. */
+static RACING bool has_tail(const uint32_t *land, size_t len, uint32_t mark)
 {
-	uint32_t *words = land;
+	for (size_t i = 0; i < len / 4; i++) {
+		if (*(const volatile uint32_t *)&land[i] == mark)
+			return false;
+	}
+	return true;
+}
 
-	for (size_t i = 0; i < len / 4; i++)
-		words[i] = mark;
+RACING size_t bl_arrive_look(const void *land, size_t from, size_t len, uint32_t mark)
+{
+	size_t done = choose()->look(land, from, len, mark);
+
+	if (len - done < LINE && has_tail((const uint32_t *)((const uint8_t *)land + done), len - done, mark))
+		return len;
+	return done;
+}
+
+RACING void bl_arrive_reset(void *land, size_t len, uint32_t word)
+{
+	const quad mark = { word, word, word, word };
+	uint32_t *words = land;
+	quad *quads = land;
+
+	for (size_t i = 0; i < len / sizeof(quad); i++)
+		quads[i] = mark;
+	for (size_t i = len / sizeof(quad) * 4; i < len / 4; i++)
+		words[i] = word;
 }

@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* exported to this project's other libraries, see barlane.map */
+#define BL_ARRIVE_SHARED __attribute__((visibility("default")))
+
 /**
  * bl_arrive() - Copy what has arrived
  * @dst:  where it goes, any alignment
@@ -34,21 +37,35 @@ size_t bl_arrive(void *dst, void *land, size_t len, uint32_t mark);
 void bl_arrive_all(void *dst, void *land, size_t len, uint32_t mark);
 
 /**
- * struct bl_arrive_isa - the routine for whole lines, by instruction set
+ * bl_arrive_look() - How much has arrived, without taking it
+ * @land: landing area, aligned to 64 bytes
+ * @from: bytes from its start that are known to have arrived, a multiple of 64
+ * @len:  bytes of the transfer, multiple of 4
+ * @mark: value that the words of the area had before the transfer
+ *
+ * For who uses the bytes where they are, and fills the area with the mark later. Does not wait.
+ * Return: bytes that have arrived from the start on, a multiple of 64 or @len.
+ */
+BL_ARRIVE_SHARED size_t bl_arrive_look(const void *land, size_t from, size_t len, uint32_t mark);
+
+/**
+ * struct bl_arrive_isa - the routines for whole lines, by instruction set
  * @name:      as in docs/copy-engine.md
  * @supported: whether this CPU has it
  * @lines:     as bl_arrive(), but looks at whole lines of 64 bytes only
+ * @look:      as bl_arrive_look(), likewise
  */
 struct bl_arrive_isa {
 	const char *name;
 	bool (*supported)(void);
 	size_t (*lines)(uint8_t *dst, uint8_t *land, size_t len, uint32_t mark);
+	size_t (*look)(const uint8_t *land, size_t from, size_t len, uint32_t mark);
 };
 
 /* Best first; the last one, which is always supported, is followed by one without a name. */
 extern const struct bl_arrive_isa bl_arrive_isas[];
 
-/* Fill an area that no device writes to at the moment with the mark. */
-void bl_arrive_reset(void *land, size_t len, uint32_t mark);
+/* Fill an area that no device writes to at the moment, aligned to 64 bytes, with the mark. */
+BL_ARRIVE_SHARED void bl_arrive_reset(void *land, size_t len, uint32_t mark);
 
 #endif

@@ -117,6 +117,49 @@ static void a_word_that_is_the_mark_is_left_to_the_report(void)
 	}
 }
 
+static void a_look_takes_nothing_and_sees_all_lengths(void)
+{
+	for (size_t len = 4; len <= SIZE; len += len < 600 ? 4 : 252) {
+		for (size_t missing = 0; missing <= len / 4; missing += missing < 40 ? 1 : 37) {
+			start();
+			arrive(0, missing);
+			if (missing < len / 4)
+				arrive(missing + 1, len / 4);
+			if (missing == len / 4)
+				check_eq(bl_arrive_look(land, 0, len, MARK), len);
+			else
+				check_eq(bl_arrive_look(land, 0, len, MARK), missing * 4 & ~63UL);
+			check_eq(bl_arrive_look(land, missing * 4 & ~63UL, len, MARK), bl_arrive_look(land, 0, len, MARK));
+			for (size_t i = 0; i < len / 4; i++)
+				check_eq(land[i], i == missing ? MARK : word(i));
+			check_eq(land[len / 4], MARK);
+		}
+	}
+}
+
+static void every_instruction_set_sees_the_same(void)
+{
+	for (const struct bl_arrive_isa *isa = bl_arrive_isas; isa->name; isa++) {
+		for (size_t missing = 0; isa->supported() && missing <= 320; missing++) {
+			start();
+			arrive(0, missing);
+			arrive(missing + 1, 320);
+			for (size_t from = 0; from <= missing / 16 * 64; from += 64)
+				check_eq(isa->look((uint8_t *)land, from, 20 * 64, MARK), missing / 16 * 64);
+		}
+	}
+}
+
+static void a_reset_ends_where_it_is_told_to(void)
+{
+	for (size_t len = 0; len <= 300; len += 4) {
+		arrive(0, 100);
+		bl_arrive_reset(land, len, MARK);
+		for (size_t i = 0; i < 100; i++)
+			check_eq(land[i], i < len / 4 ? MARK : word(i));
+	}
+}
+
 static unsigned int rounds_asked, rounds_done;
 
 /* A device: words in an order of its own. */
@@ -171,6 +214,9 @@ static const struct tap_test tests[] = {
 	{ "nothing goes past a word that is missing", nothing_goes_past_a_word_that_is_missing },
 	{ "every instruction set takes the same", every_instruction_set_takes_the_same },
 	{ "a word that is the mark is left to the report", a_word_that_is_the_mark_is_left_to_the_report },
+	{ "a look takes nothing and sees all lengths", a_look_takes_nothing_and_sees_all_lengths },
+	{ "every instruction set sees the same", every_instruction_set_sees_the_same },
+	{ "a reset ends where it is told to", a_reset_ends_where_it_is_told_to },
 	{ "words in any order are taken once each", words_in_any_order_are_taken_once_each },
 };
 
