@@ -90,12 +90,14 @@ static void drop(const struct bl_cuda *cuda, struct bl_lane *lane, bool alive)
 		if (lane->ce->table)
 			cuda->cuMemFreeHost(lane->ce->table);
 		bl_pinned_unregister(cuda, lane->memory);
+		bl_pinned_unregister(cuda, lane->land.memory);
 		if (!lane->memory && lane->ce->ring)
 			cuda->cuMemFreeHost(lane->ce->ring);
 		cuda->cuMemFreeHost(lane->ce->flag);
 		bl_cuda_leave(cuda, &scope);
 	}
 	bl_pinned_free(lane->memory, BL_CE_RING_SIZE);
+	bl_pinned_free(lane->land.memory, BL_LAND_SIZE);
 	pthread_mutex_destroy(&lane->ce->lock);
 	free(lane->ce);
 	free(lane);
@@ -268,6 +270,7 @@ int bl_lane_get(const struct bl_ce_target *target, size_t slot, struct bl_lane *
 	lane->scope = scope;
 	lane->slot = slot;
 	lane->unsure = false;
+	lane->landing = false;
 	lane->nr = (unsigned int)(BL_CE_RING_SIZE / slot);
 	for (unsigned int i = 0; i < lane->nr; i++)
 		lane->busy[i] = 0;
@@ -334,10 +337,10 @@ int bl_lane_drain(struct bl_lane *lane)
 		return -lane->ce->broken;
 	for (unsigned int i = 0; i < lane->nr; i++)
 		busy |= lane->busy[i];
-	if (!busy && !lane->unsure)
+	if (!busy && !lane->unsure && !lane->landing)
 		return 0;
-	/* what failed to start may have started in part, without a number */
-	if (lane->unsure)
+	/* what failed to start may have started in part, without a number; what is watched has none either */
+	if (lane->unsure || lane->landing)
 		bl_ce_mark(lane->cuda, lane->ce);
 	ret = bl_ce_wait(lane->cuda, lane->ce, lane->ce->seq);
 	for (unsigned int i = 0; i < lane->nr && !ret; i++)

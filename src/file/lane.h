@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "gpu/ce.h"
+#include "land.h"
 #include "uring.h"
 
 #define BL_LANE_SLOTS 64
@@ -27,10 +28,12 @@
  * @ce:      channel; its ring is the lane's memory
  * @context: CUDA context
  * @memory:  what the channel's ring is in, NULL: memory of CUDA's
+ * @land:    landing ring, none until bl_lane_lands()
  * @uring:   no ring until bl_lane_uring()
  * @slot:    bytes per slot in this request
  * @nr:      slots
  * @unsure:  a transfer could not be started, or perhaps was
+ * @landing: a transfer to the landing ring was started, and is not known to have ended
  * @busy:    which transfer uses a slot, 0 none
  */
 struct bl_lane {
@@ -40,10 +43,12 @@ struct bl_lane {
 	struct bl_ce *ce;
 	CUcontext context;
 	void *memory;
+	struct bl_land land;
 	struct bl_uring uring;
 	size_t slot;
 	unsigned int nr;
 	bool unsure;
+	bool landing;
 	uint64_t busy[BL_LANE_SLOTS];
 };
 
@@ -78,6 +83,28 @@ int bl_lane_wait(struct bl_lane *lane, unsigned int i);
 
 /* Whether the transfer of a slot has ended: 0, -EAGAIN, or the error. */
 int bl_lane_look(struct bl_lane *lane, unsigned int i);
+
+/**
+ * struct bl_landing - a transfer to the landing ring
+ * @at:  where its bytes will be
+ * @len: how many
+ */
+struct bl_landing {
+	unsigned char *at;
+	size_t len;
+};
+
+/*
+ * Whether bytes of the GPU can be watched arriving: pieces up to BL_LAND_MAX whose words are aligned, see copy/arrive.h. False
+ * also where there is no memory for it.
+ */
+bool bl_lane_lands(struct bl_lane *lane, uint64_t va, size_t len);
+
+/* Start such a transfer; one of a lane at a time. 0 or the error. */
+int bl_lane_land(struct bl_lane *lane, uint64_t va, size_t len, struct bl_landing *landing);
+
+/* Wait until its bytes are there, and stay until the lane's next landing. 0, -ETIMEDOUT, -EIO. */
+int bl_lane_landed(struct bl_lane *lane, const struct bl_landing *landing);
 
 /* Wait for all that was started. */
 int bl_lane_drain(struct bl_lane *lane);

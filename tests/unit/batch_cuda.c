@@ -29,6 +29,8 @@ struct gpu gpu;
 static struct thing things[MAX_THINGS];
 static struct block blocks[MAX_BLOCKS];
 static size_t nr_blocks;
+static struct block registered[MAX_BLOCKS];
+static size_t nr_registered;
 static int capture_mode;
 static CUcontext current;
 
@@ -78,6 +80,7 @@ void gpu_destroy_context(void)
 {
 	gpu.context = 0;
 	gpu.waiting = 0;
+	nr_registered = 0;
 	for (size_t i = 0; i < nr_blocks; i++)
 		check_eq(mprotect(blocks[i].addr, blocks[i].size, PROT_NONE), 0);
 }
@@ -94,6 +97,10 @@ static uint64_t id_of(CUdeviceptr ptr)
 	for (size_t i = 0; i < nr_blocks && gpu.context; i++) {
 		if (ptr >= (uintptr_t)blocks[i].addr && ptr < (uintptr_t)blocks[i].addr + blocks[i].size)
 			return 100 + i;
+	}
+	for (size_t i = 0; i < nr_registered && gpu.context; i++) {
+		if (ptr >= (uintptr_t)registered[i].addr && ptr < (uintptr_t)registered[i].addr + registered[i].size)
+			return 200 + i;
 	}
 	return 0;
 }
@@ -233,6 +240,27 @@ static CUresult host_free(void *ptr)
 	return munmap(ptr, blocks[nr_blocks].size) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
 
+static CUresult host_register(void *ptr, size_t size, unsigned int flags)
+{
+	check_scope();
+	MAY_FAIL;
+	check(nr_registered < MAX_BLOCKS && !id_of((uintptr_t)ptr));
+	registered[nr_registered++] = (struct block){ .addr = ptr, .size = size };
+	return CUDA_SUCCESS;
+}
+
+static CUresult host_unregister(void *ptr)
+{
+	size_t i = 0;
+
+	check_scope();
+	while (i < nr_registered && registered[i].addr != ptr)
+		i++;
+	check(i < nr_registered);
+	registered[i] = registered[--nr_registered];
+	return CUDA_SUCCESS;
+}
+
 /* The end of the one allocation that there is; once at a time. */
 static CUresult alloc(CUdeviceptr *ptr, size_t size)
 {
@@ -297,7 +325,7 @@ static CUresult write_value(CUstream stream, CUdeviceptr ptr, cuuint32_t value, 
 	return CUDA_SUCCESS;
 }
 
-static const struct bl_cuda table = {
+static struct bl_cuda table = {
 	.cuDeviceGet = device_get,
 	.cuPointerGetAttribute = attribute,
 	.cuPointerGetAttributes = attributes,
@@ -321,8 +349,22 @@ void gpu_begin(void)
 {
 	gpu = (struct gpu){ .context = 1, .fail_at = -1, .fail_with = CUDA_ERROR_UNKNOWN };
 	nr_blocks = 0;
+	nr_registered = 0;
+	table.cuMemHostRegister = NULL;
+	table.cuMemHostUnregister = NULL;
 	current = NULL;
 	capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+void gpu_can_register(void)
+{
+	table.cuMemHostRegister = host_register;
+	table.cuMemHostUnregister = host_unregister;
+}
+
+size_t gpu_registered(void)
+{
+	return nr_registered;
 }
 
 size_t gpu_pinned(void)

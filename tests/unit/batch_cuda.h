@@ -63,6 +63,12 @@ void gpu_run(size_t nr);
 /* Pinned allocations by the library that exist. */
 size_t gpu_pinned(void);
 
+/* From here on the driver can pin memory that is there; without it is an old one. */
+void gpu_can_register(void);
+
+/* Such memory that is pinned. */
+size_t gpu_registered(void);
+
 /* The context goes, and with it all pinned memory that the library allocated: a touch of it is a fault. */
 void gpu_destroy_context(void);
 

@@ -199,12 +199,233 @@ static void a_lane_gives_back_its_table(void)
 	child_run(with_its_table, NULL, one_lane);
 }
 
+/* What GPU memory holds: each time other bytes. */
+static void fill_vram(uint32_t salt)
+{
+	uint32_t *words = (uint32_t *)fake_vram();
+
+	for (size_t i = 0; i < BL_LAND_MAX / 4 + 64; i++)
+		words[i] = (uint32_t)(i + salt) * 2654435761U | 1;
+}
+
+/* -1: it cannot be watched. Its bytes are right when it has landed. */
+static int land(struct bl_lane *lane, size_t off, size_t len)
+{
+	struct bl_landing landing;
+	int ret;
+
+	if (!bl_lane_lands(lane, FAKE_VRAM_VA + off, len))
+		return -1;
+	check_eq(bl_lane_land(lane, FAKE_VRAM_VA + off, len, &landing), 0);
+	ret = bl_lane_landed(lane, &landing);
+	if (!ret)
+		check_eq(memcmp(landing.at, fake_vram() + off, len), 0);
+	return ret;
+}
+
+static struct bl_lane *must_land(void)
+{
+	set_up();
+	gpu_can_register();
+	fill_vram(1);
+	return must_get();
+}
+
+static void without_reports(const void *arg)
+{
+	static const size_t lens[] = { 4, 60, 64, 68, 512, 4096, 4100, 65536, BL_LAND_MAX - 4, BL_LAND_MAX };
+	struct bl_lane *lane = must_land();
+
+	/* more than one time round the ring, and each place in it is used by more than one */
+	for (uint32_t i = 0; i < 300; i++) {
+		fill_vram(i * 5);
+		check_eq(land(lane, i % 7 * 4, lens[i * 7 % 10]), 0);
+	}
+	check_eq(gpu.marks, 0);
+	check_eq(bl_lane_drain(lane), 0);
+	check_eq(gpu_registered(), 2);
+	bl_lane_put(lane, true);
+	bl_lane_drop_idle();
+	check_eq(gpu_registered(), 0);
+	check_eq(gpu.streams, 0);
+}
+
+static void what_lands_is_watched_without_a_report(void)
+{
+	child_run(without_reports, NULL, one_lane);
+}
+
+static void not_watched(const void *arg)
+{
+	struct bl_lane *lane = must_land();
+
+	check_eq(land(lane, 0, 5), -1);
+	check_eq(land(lane, 2, 8), -1);
+	check_eq(land(lane, 0, BL_LAND_MAX + 4), -1);
+	check_eq(land(lane, 4, 8), 0);
+}
+
+static void what_has_no_aligned_words_is_not_watched(void)
+{
+	child_run(not_watched, NULL, one_lane);
+}
+
+/* All of it, or one word, looks as if it had not arrived. */
+static void the_mark(const void *arg)
+{
+	static const size_t missing[] = { 0, 777, 4095 };
+	struct bl_lane *lane = must_land();
+	uint32_t *words = (uint32_t *)fake_vram(), mark;
+	int before;
+
+	check_eq(land(lane, 0, 4), 0);
+	for (size_t i = 0; i < 4; i++) {
+		mark = lane->land.mark;
+		for (size_t at = 0; at < 4096; at++)
+			if (i == 3 || at == missing[i])
+				words[at] = mark;
+		before = gpu.marks;
+		check_eq(land(lane, 0, 16384), 0);
+		check_eq(gpu.marks, before + 1);
+		check(lane->land.mark != mark);
+		/* the same bytes are not waited for like that again */
+		for (int j = 0; j < 600; j++)
+			check_eq(land(lane, 0, 16384), 0);
+		check_eq(gpu.marks, before + 1);
+		fill_vram(5);
+	}
+}
+
+static void bytes_that_are_the_mark_are_reported_and_change_it(void)
+{
+	child_run(the_mark, NULL, one_lane);
+}
+
+/*
+ * A GPU that does not deliver, whatever was in the place before; then one that delivers late, into memory that nobody uses
+ * meanwhile.
+ */
+static void landing_late(const void *arg)
+{
+	static const size_t before[][4] = { { 0 }, { 65536 }, { 4096 }, { 4096, 4096 }, { 65536, 4096 }, { 4096, 65536 },
+					    { BL_LAND_MAX, 4, 68 }, { 4, 65536, 4, 65536 } };
+	struct bl_lane *lane, *again = NULL;
+
+	set_up();
+	gpu_can_register();
+	lane = must_get();
+	for (uint32_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		fill_vram(i * 16);
+		for (size_t j = 0; j < 4 && before[i][j]; j++)
+			check_eq(land(lane, 0, before[i][j]), 0);
+		gpu.hold = true;
+		check_eq(land(lane, 0, 65536), -ETIMEDOUT);
+		check_eq(bl_lane_drain(lane), -ETIMEDOUT);
+		bl_lane_put(lane, false);
+		check_eq(get(&again), -EBUSY);
+		fill_vram(i * 16 + 7);
+		gpu_catches_up();
+		again = must_get();
+		check(again == lane);
+	}
+	bl_lane_put(again, true);
+}
+
+static void what_does_not_land_keeps_its_place(void)
+{
+	child_run(landing_late, NULL, one_lane);
+}
+
+/* A request that ends before its bytes have come: its lane is not to be another's. */
+static void left_alone(const void *arg)
+{
+	struct bl_lane *lane = must_land();
+	struct bl_landing landing;
+
+	check(bl_lane_lands(lane, FAKE_VRAM_VA, 4096));
+	check_eq(bl_lane_land(lane, FAKE_VRAM_VA, 4096, &landing), 0);
+	check_eq(bl_lane_drain(lane), 0);
+	gpu.hold = true;
+	check_eq(bl_lane_land(lane, FAKE_VRAM_VA, 4096, &landing), 0);
+	check_eq(bl_lane_drain(lane), -ETIMEDOUT);
+}
+
+static void a_drain_waits_for_what_was_to_land(void)
+{
+	child_run(left_alone, NULL, one_lane);
+}
+
+/* Each call fails in turn: no bytes are taken for arrived, and nothing is under way in a lane that is given back. */
+static void landing_failures(const void *arg)
+{
+	struct bl_lane *lane = must_land();
+	struct bl_landing landing;
+	bool failed = true;
+	int ret;
+
+	for (int at = 0; failed; at++) {
+		fill_vram((uint32_t)at * 31);
+		check(bl_lane_lands(lane, FAKE_VRAM_VA, 4096));
+		gpu.calls = 0;
+		gpu.fail_at = at;
+		ret = bl_lane_land(lane, FAKE_VRAM_VA, 4096, &landing);
+		if (!ret)
+			ret = bl_lane_landed(lane, &landing);
+		failed = gpu.calls > at;
+		gpu.fail_at = -1;
+		if (!ret)
+			check_eq(memcmp(landing.at, fake_vram(), 4096), 0);
+		else
+			check_eq(ret, -EIO);
+		check_eq(bl_lane_drain(lane), 0);
+	}
+}
+
+static void a_failing_call_is_no_arrival(void)
+{
+	child_run(landing_failures, NULL, one_lane);
+}
+
+/* An old driver, or no memory: other ways are taken. */
+static void no_place(const void *arg)
+{
+	struct bl_lane *lane;
+
+	set_up();
+	lane = must_get();
+	check_eq(land(lane, 0, 4096), -1);
+	bl_lane_put(lane, true);
+	bl_lane_drop_idle();
+	gpu_can_register();
+	lane = must_get();
+	gpu.calls = 0;
+	gpu.fail_at = 0;
+	check_eq(land(lane, 0, 4096), -1);
+	gpu.fail_at = -1;
+	/* nor is it asked for each time */
+	check_eq(land(lane, 0, 4096), -1);
+	check_eq(gpu_registered(), 1);
+	bl_lane_put(lane, true);
+}
+
+static void nothing_lands_without_memory_for_it(void)
+{
+	child_run(no_place, NULL, one_lane);
+}
+
 static const struct tap_test tests[] = {
 	{ "a_lane_counts_until_the_gpu_has_ended", a_lane_counts_until_the_gpu_has_ended },
 	{ "a_lane_counts_until_the_disk_has_ended", a_lane_counts_until_the_disk_has_ended },
 	{ "a_close_gives_back_what_has_ended_and_nothing_else", a_close_gives_back_what_has_ended_and_nothing_else },
 	{ "a_lane_goes_with_its_context", a_lane_goes_with_its_context },
 	{ "a_lane_gives_back_its_table", a_lane_gives_back_its_table },
+	{ "what_lands_is_watched_without_a_report", what_lands_is_watched_without_a_report },
+	{ "what_has_no_aligned_words_is_not_watched", what_has_no_aligned_words_is_not_watched },
+	{ "bytes_that_are_the_mark_are_reported_and_change_it", bytes_that_are_the_mark_are_reported_and_change_it },
+	{ "what_does_not_land_keeps_its_place", what_does_not_land_keeps_its_place },
+	{ "a_drain_waits_for_what_was_to_land", a_drain_waits_for_what_was_to_land },
+	{ "a_failing_call_is_no_arrival", a_failing_call_is_no_arrival },
+	{ "nothing_lands_without_memory_for_it", nothing_lands_without_memory_for_it },
 };
 
 TAP_MAIN(tests)
