@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes in pieces, in the order of the file: the copy engine fills the slots ahead while this thread writes. The CPU never
- * reads the GPU's memory.
+ * reads the GPU's memory. A write of one piece has nothing else to do meanwhile: where it can be, its bytes are watched
+ * arriving, in memory from which they go to the file.
  */
 #define log_fmt(fmt) "file/staged: " fmt
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include "tune.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/tsan.h"
 
 /* Pieces of a write that are shorter than the rest, at most. */
 #define NR_FIRST 4
@@ -27,6 +29,8 @@ static char *place_of(const struct bl_lane *lane, unsigned int slot, const struc
  * @first:  ends of the first ones, which grow; the others, cut from there on, are of @pieces.size
  * @nr_first: how many
  * @nr:     how many in all
+ * @lands:  there is one, and it is watched arriving
+ * @landing: where
  *
  * Nothing is written until the GPU has delivered the first piece, and each call of the file system has a price of its own. So
  * the first piece of a write that is cut is a small one, and the others are large: as large as what the GPU delivers while
@@ -37,6 +41,8 @@ struct cut {
 	size_t first[NR_FIRST];
 	unsigned int nr_first;
 	size_t nr;
+	bool lands;
+	struct bl_landing landing;
 };
 
 /* Where a piece of about @len ends that begins at @from: at a whole page of the file, so that it fits a slot with its lead. */
@@ -74,6 +80,7 @@ static void cut_init(struct cut *cut, const struct bl_io *io)
 	size_t rest = io->len - io->done, slot = 1UL << (31 - __builtin_clz(bl_file_tune()->piece));
 
 	cut->nr_first = 0;
+	cut->lands = false;
 	if (grows(io))
 		find_first(cut, io, slot);
 	bl_pieces_init(&cut->pieces, cut->nr_first ? slot : bl_staged_piece(io), rest, io->pos + (off_t)io->done);
@@ -105,13 +112,39 @@ static struct bl_piece piece_at(const struct cut *cut, size_t i)
 	return (struct bl_piece){ .off = from, .len = past - from, .pos = cut->pieces.pos + (off_t)from };
 }
 
-static int fetch(const struct bl_io *io, struct bl_lane *lane, const struct cut *cut, size_t i)
+/*
+ * Only in writes through the page cache. A drive takes bytes from one place again and again sooner than from places that take
+ * turns; CUDA may have a CPU copy managed memory, in pieces of whatever size.
+ */
+static bool lands(const struct bl_io *io, struct bl_lane *lane, const struct cut *cut, uint64_t va, size_t len)
+{
+	return cut->nr == 1 && !io->direct && io->mem.kind == BL_MEM_DEVICE && len <= bl_file_tune()->watch_max &&
+	       bl_lane_lands(lane, va, len);
+}
+
+static int fetch(const struct bl_io *io, struct bl_lane *lane, struct cut *cut, size_t i)
 {
 	struct bl_piece piece = piece_at(cut, i);
+	uint64_t va = io->mem.va + io->done + piece.off;
 	unsigned int slot = (unsigned int)(i % lane->nr);
 
-	return bl_lane_post(lane, slot, BL_COPY_FROM, io->mem.va + io->done + piece.off, place_of(lane, slot, &piece),
-			    piece.len);
+	cut->lands = lands(io, lane, cut, va, piece.len);
+	if (cut->lands)
+		return bl_lane_land(lane, va, piece.len, &cut->landing);
+	return bl_lane_post(lane, slot, BL_COPY_FROM, va, place_of(lane, slot, &piece), piece.len);
+}
+
+/* Where the bytes of a piece are, when the GPU has delivered them. */
+static int await(struct bl_lane *lane, const struct cut *cut, size_t i, const struct bl_piece *piece, const char **at_p)
+{
+	unsigned int slot = (unsigned int)(i % lane->nr);
+
+	if (cut->lands) {
+		*at_p = (const char *)cut->landing.at;
+		return bl_lane_landed(lane, &cut->landing);
+	}
+	*at_p = place_of(lane, slot, piece);
+	return bl_lane_wait(lane, slot);
 }
 
 /* One piece, when the GPU has delivered it; its slot is free again afterwards. */
@@ -119,18 +152,21 @@ static int put(const struct bl_io *io, struct bl_lane *lane, struct cut *cut, si
 {
 	struct bl_pieces *pieces = &cut->pieces;
 	struct bl_piece piece = piece_at(cut, i);
-	unsigned int slot = (unsigned int)(i % lane->nr);
+	const char *at;
 	size_t done;
 	int err, ret;
 
-	ret = bl_lane_wait(lane, slot);
+	ret = await(lane, cut, i, &piece, &at);
 	if (!ret && bl_now_ns() > io->deadline_ns)
 		ret = fail(ETIMEDOUT, "fd %d: not done in time", io->file->fd);
 	if (ret) {
 		bl_pieces_stop(pieces, piece.off, ret);
 		return ret;
 	}
-	done = bl_fio_write(io->file, place_of(lane, slot, &piece), piece.len, piece.pos, &err);
+	/* no tool that knows only threads can see that what a device wrote has arrived */
+	BL_TSAN_READS_UNSEEN(cut->lands);
+	done = bl_fio_write(io->file, at, piece.len, piece.pos, &err);
+	BL_TSAN_READS_SEEN(cut->lands);
 	if (done == piece.len)
 		return 0;
 	bl_pieces_stop(pieces, piece.off + done, bl_staged_error(err));

@@ -48,6 +48,8 @@
 	X(land_max, 8U << 10, 0, 64U << 10)                                                                            \
 	/* ... or, where the buffer is mapped, by loads of the CPU */                                                  \
 	X(load_max, 4096, 0, 64U << 10)                                                                                \
+	/* writes through the page cache up to this size are watched arriving; 0: none */                               \
+	X(watch_max, 128U << 10, 0, 128U << 10)                                                                        \
 	/* path devicepages: requests up to this size are one call, others pieces by io_uring */                         \
 	X(pages_one, 128U << 10, 0, 1U << 30)                                                                          \
 	X(pages_piece, 1U << 20, 65536, 1U << 30)                                                                      \

@@ -445,7 +445,63 @@ static void timeouts(void)
 	child_run(late_gpu, NULL, env);
 }
 
+/* Writes of @len one after the other: how often the bytes came from another place than before. */
+static unsigned int places(const struct tested *tested, const struct memory *memory, size_t off, size_t len)
+{
+	static unsigned char bytes[256 << 10], got[256 << 10];
+	const void *before = NULL;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		pattern_fill(bytes, len, i * 31 + 7, 0);
+		memory_put(memory, off, bytes, len);
+		check_eq(cuFileWrite(tested->handle, memory->base, len, 0, (off_t)off), len);
+		nr += before && faulty_last_source() != before;
+		before = faulty_last_source();
+		check_eq(pread(tested->plain, got, len, 0), len);
+		check_eq(memcmp(got, bytes, len), 0);
+	}
+	return nr;
+}
+
+/* What is watched arriving goes to the file from the landing ring, everything else from the same slot each time. */
+static void write_from_where_it_landed(const void *arg)
+{
+	static const enum kind kinds[] = { REGISTERED, UNREGISTERED, MANAGED };
+	bool off = arg;
+	struct memory memory;
+	struct tested tested, direct;
+
+	world_enter();
+	tested_make(&tested, "disk", O_RDWR);
+	tested_make(&direct, "disk", O_RDWR | O_DIRECT);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		memory_make(&memory, kinds[i], 1UL << 20);
+		faulty_set(FAULTY_NONE, tested.fd, 1, 0, 0);
+		check_eq(places(&tested, &memory, 8, 65536), off || kinds[i] == MANAGED ? 0 : 3);
+		check_eq(places(&tested, &memory, 4, 131072), off || kinds[i] == MANAGED ? 0 : 3);
+		check_eq(places(&tested, &memory, 0, 131072 + 4), 0);
+		check_eq(places(&tested, &memory, 0, 65535), 0);
+		check_eq(places(&tested, &memory, 6, 65536), 0);
+		faulty_set(FAULTY_NONE, direct.fd, 1, 0, 0);
+		check_eq(places(&direct, &memory, 0, 65536), 0);
+		memory_drop(&memory);
+	}
+	tested_drop(&tested);
+	tested_drop(&direct);
+	world_check_rules();
+}
+
+static void watched_writes(void)
+{
+	static const char *const without[] = { "BARLANE_FILE_TUNE", "watch_max=0", NULL };
+
+	child_run(write_from_where_it_landed, NULL, no_env);
+	child_run(write_from_where_it_landed, "off", without);
+}
+
 static const struct tap_test tests[] = {
+	{ "a_write_that_is_watched_goes_from_where_it_landed", watched_writes },
 	{ "short_counts_are_completed", short_calls },
 	{ "interrupted_calls_are_repeated", interrupted_calls },
 	{ "files_without_cached_reads_are_read", without_nowait },

@@ -107,6 +107,13 @@ static bool goes_wrong(enum faulty_what error, int fd, size_t *len_p, off_t pos)
 #define SHOWN __attribute__((visibility("default")))
 
 SHOWN ssize_t pread64(int fd, void *buf, size_t len, off_t pos);
+static atomic_uintptr_t last_source;
+
+const void *faulty_last_source(void)
+{
+	return (const void *)atomic_load(&last_source);
+}
+
 SHOWN ssize_t pwrite64(int fd, const void *buf, size_t len, off_t pos);
 SHOWN ssize_t preadv64v2(int fd, const struct iovec *iov, int nr, off_t pos, int flags);
 SHOWN int open64(const char *path, int flags, ...);
@@ -121,6 +128,8 @@ ssize_t pread64(int fd, void *buf, size_t len, off_t pos)
 
 ssize_t pwrite64(int fd, const void *buf, size_t len, off_t pos)
 {
+	if (is_file(fd))
+		atomic_store(&last_source, (uintptr_t)buf);
 	if (is_out_of_reach(fd, (uintptr_t)buf) || goes_wrong(FAULTY_WRITE, fd, &len, pos))
 		return -1;
 	return syscall(SYS_pwrite64, fd, buf, len, pos);

@@ -25,6 +25,9 @@ enum faulty_what {
 /* From now on, every @period-th such call on the file behind @fd fails; calls behind @after bytes of the file only. */
 void faulty_set(enum faulty_what what, int fd, unsigned int period, int err, off_t after);
 
+/* Where the bytes of the last pwrite() on that file were, whatever became of it. */
+const void *faulty_last_source(void);
+
 /* Calls that went wrong since then. */
 unsigned int faulty_hits(void);
 
