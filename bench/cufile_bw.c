@@ -3,6 +3,7 @@
  * cufile_bw: speed, latency and CPU time of a libcufile, whoever made it, and of the bare limits beside it
  *
  * usage: cufile_bw --lib PATH --file PATH [--case NAME]... [--seconds N] [--reps N] [--size BYTES] [--gpu N] [--json]
+ *        cufile_bw --lib PATH --file PATH --serve [--seconds N] [--size BYTES] [--gpu N]
  *        cufile_bw --list
  *
  * Needs no toolkit: the library and libcuda.so.1 are loaded by name. Cases that write use FILE.write. Without --lib only
@@ -35,8 +36,10 @@ struct options {
 	int gpu;
 	bool json;
 	bool list;
+	bool serve;
 };
 
+static const char *read_path;
 static char write_path[4096];
 
 static void give_up(int sig)
@@ -52,6 +55,7 @@ static void usage(FILE *to)
 {
 	fputs("usage: cufile_bw --lib PATH --file PATH [--case NAME]... [--seconds N] [--reps N] [--size BYTES]\n"
 	      "                 [--gpu N] [--json]\n"
+	      "       cufile_bw --lib PATH --file PATH --serve [--seconds N] [--size BYTES] [--gpu N]\n"
 	      "       cufile_bw --list\n"
 	      "  --lib PATH     libcufile to measure; left out: bare limits only\n"
 	      "  --file PATH    file to read, made if it is not there; PATH.write is written\n"
@@ -60,7 +64,9 @@ static void usage(FILE *to)
 	      "  --reps N       repetitions, default 5\n"
 	      "  --size BYTES   of the file, default 1073741824, at least 67108864\n"
 	      "  --gpu N        CUDA ordinal, default 0\n"
-	      "  --json         one JSON object instead of CSV\n",
+	      "  --json         one JSON object instead of CSV\n"
+	      "  --serve        measure what is asked for on stdin: \"case NAME\", \"slice\" (of --seconds) as often as\n"
+	      "                 wanted, \"end\"; \"quit\"\n",
 	      to);
 }
 
@@ -90,7 +96,7 @@ static void parse(int argc, char **argv, struct options *opt)
 	static const struct option longs[] = {
 		{ "lib", 1, NULL, 'l' },  { "file", 1, NULL, 'f' }, { "case", 1, NULL, 'c' }, { "seconds", 1, NULL, 's' },
 		{ "reps", 1, NULL, 'r' }, { "size", 1, NULL, 'b' }, { "gpu", 1, NULL, 'g' },  { "json", 0, NULL, 'j' },
-		{ "list", 0, NULL, 'L' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
+		{ "list", 0, NULL, 'L' }, { "serve", 0, NULL, 'S' }, { "help", 0, NULL, 'h' }, { NULL, 0, NULL, 0 },
 	};
 	int c;
 
@@ -105,11 +111,12 @@ static void parse(int argc, char **argv, struct options *opt)
 		case 'g': opt->gpu = (int)number("gpu", optarg, 0, 255); break;
 		case 'j': opt->json = true; break;
 		case 'L': opt->list = true; break;
+		case 'S': opt->serve = true; break;
 		case 'h': usage(stdout); exit(0);
 		default: usage(stderr); exit(2);
 		}
 	}
-	if (optind < argc || (!opt->list && !opt->file)) {
+	if (optind < argc || (!opt->list && !opt->file) || (opt->serve && (opt->json || opt->nr_patterns))) {
 		usage(stderr);
 		exit(2);
 	}
@@ -230,25 +237,43 @@ static int make_files(const struct options *opt)
 	return bw_file_make(opt->file, opt->size) || (any(opt, false, true) && bw_file_make(write_path, opt->size));
 }
 
+static bool prepare(struct bw_run *run, const struct bw_case *what)
+{
+	if (what->lib && !run->lib->cuFileRead) {
+		fprintf(stderr, "cufile_bw: %s needs --lib\n", what->name);
+		return false;
+	}
+	run->path = what->write ? write_path : read_path;
+	return true;
+}
+
+static int serve(const struct options *opt, struct bw_run *run)
+{
+	read_path = opt->file;
+	run->rep_ns = (uint64_t)(opt->seconds * 1e9);
+	return bw_serve(run, prepare);
+}
+
 static int measure(const struct options *opt, struct bw_run *run, struct cufile_lib *lib)
 {
 	struct bw_row rows[BW_FIRST_ROWS];
-	bool first = wanted(opt, "first", true);
-	char gpu[64];
+	bool first = !opt->serve && wanted(opt, "first", true);
+	bool opened = opt->serve || any(opt, false, false); /* first calls alone are not made here */
+	char gpu[64] = "not opened";
 	int version = 0, failed = 0;
 
 	/* processes of their own, which must not inherit CUDA */
 	if (first)
 		failed = bw_first(opt->lib, opt->file, opt->gpu, opt->reps, rows) ? 1 : 0;
-	if (bw_gpu_open(opt->gpu, &run->context, gpu, sizeof(gpu)) || open_lib(opt, lib, &version))
+	if (opened && (bw_gpu_open(opt->gpu, &run->context, gpu, sizeof(gpu)) || open_lib(opt, lib, &version)))
 		return 1;
 	run->cuda = bl_cuda();
 	bw_rows_begin(opt->json, opt->lib, version, gpu, opt->file, opt->size);
 	for (int i = 0; first && !failed && i < BW_FIRST_ROWS; i++)
 		bw_row_put(&rows[i]);
-	failed += run_cases(opt, run);
+	failed += opt->serve ? serve(opt, run) : run_cases(opt, run);
 	bw_rows_end();
-	if (opt->lib)
+	if (opened && opt->lib)
 		lib->cuFileDriverClose_v2();
 	return failed ? 1 : 0;
 }

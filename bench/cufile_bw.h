@@ -4,7 +4,7 @@
  *
  * A case is one kind of request at one size and number of threads. Its workers are threads that live as long as the
  * case; each has a buffer and a part of the file of its own. Requests are checked byte by byte before the clock starts,
- * and the last one after it has stopped.
+ * and the last one of each repetition after it has stopped.
  */
 #ifndef BENCH_CUFILE_BW_H
 #define BENCH_CUFILE_BW_H
@@ -28,6 +28,7 @@
 #define BW_CHECK_BYTES	(64UL << 20)
 
 struct bw_worker;
+struct bw_row;
 
 /**
  * struct bw_ops - a kind of request; functions return 0, or -1 with the reason on stderr
@@ -83,7 +84,10 @@ struct bw_case {
  * @fh:      its handle
  * @rep_ns:  length of a repetition
  * @reps:    repetitions
- * @start:   workers and main meet here before and after each repetition
+ * @next:    NULL, or who says whether there is to be a repetition; gets the row of the one before, which has no requests yet
+ *           at first, or NULL: the case has failed
+ * @start:   workers and main meet here before and after each part of a repetition
+ * @ended:   there is no further one; written before, read after a meeting
  * @failed:  a worker has given up; the others stop
  */
 struct bw_run {
@@ -99,7 +103,9 @@ struct bw_run {
 	CUfileHandle_t fh;
 	uint64_t rep_ns;
 	unsigned int reps;
+	bool (*next)(const struct bw_row *row);
 	pthread_barrier_t start;
+	bool ended;
 	atomic_bool failed;
 };
 
@@ -174,8 +180,20 @@ struct bw_row {
 /* The cases in their order; *nr_p how many. */
 const struct bw_case *bw_cases(size_t *nr_p);
 
-/* Measure a case; 0 or -1. @row is filled on success. */
+/* Measure a case; 0 or -1. @row is filled on success; with @run->next, the last repetition's. */
 int bw_case_run(struct bw_run *run, struct bw_row *row);
+
+/**
+ * bw_serve() - Measure what is asked for on stdin, line by line, for who compares several processes in turn
+ * @run:     with @run->rep_ns, the length of a repetition
+ * @prepare: called with each case before it runs: sets @run->path; false: it cannot be run here
+ *
+ * "case NAME" opens a case, and checks its requests: "# ready" on stdout. "slice" is a repetition: its row. "end" closes the
+ * case: "# ended". "quit", or the end of stdin, ends it all. "# failed" stands for any of these answers; the reason is on
+ * stderr, and no case is open then.
+ * Return: 0, or -1: a case has failed, or a line was none of these.
+ */
+int bw_serve(struct bw_run *run, bool (*prepare)(struct bw_run *run, const struct bw_case *what));
 
 /* Say what failed in a case and why; returns -1. */
 int bw_fail(const struct bw_run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

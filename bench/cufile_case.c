@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A case from its file to its row: workers, repetitions, CPU seconds. */
+/* A case from its file to its rows: workers, repetitions, CPU seconds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -11,6 +11,8 @@
 
 #include "cufile_bw.h"
 #include "util/clock.h"
+
+#define SETTLE_US 500
 
 int bw_fail(const struct bw_run *run, const char *fmt, ...)
 {
@@ -61,16 +63,18 @@ static void advance(struct bw_worker *worker)
 		worker->pos = worker->lo;
 }
 
-static unsigned int check_count(const struct bw_case *what)
+/* On call a case is one of several that wait for each other, and each repetition checks a request, too. */
+static unsigned int check_count(const struct bw_run *run)
 {
-	size_t by_bytes = BW_CHECK_BYTES / what->len / what->nr;
+	unsigned int share = run->next ? 4 : 1;
+	size_t by_bytes = BW_CHECK_BYTES / share / run->what->len / run->what->nr;
 
-	return by_bytes < BW_CHECK_NR ? (unsigned int)by_bytes : BW_CHECK_NR;
+	return by_bytes < BW_CHECK_NR / share ? (unsigned int)by_bytes : BW_CHECK_NR / share;
 }
 
 static int check_some(struct bw_worker *worker)
 {
-	unsigned int nr = check_count(worker->run->what);
+	unsigned int nr = check_count(worker->run);
 
 	for (unsigned int i = 0; i < nr && !atomic_load(&worker->run->failed); i++) {
 		if (worker->run->what->ops->check(worker))
@@ -111,24 +115,42 @@ static int prepare(struct bw_worker *worker)
 	return run->what->ops->open(worker) || check_some(worker) ? -1 : 0;
 }
 
-/* Meets main at every barrier, whatever happens, so that none waits for another for ever. */
+static void meet(struct bw_run *run)
+{
+	pthread_barrier_wait(&run->start);
+}
+
+/* Fails the run for all. */
+static void attempt(struct bw_worker *worker, int (*what)(struct bw_worker *worker))
+{
+	if (!atomic_load(&worker->run->failed) && what(worker))
+		atomic_store(&worker->run->failed, true);
+}
+
+/*
+ * Meets main at every barrier, whatever happens, so that none waits for another for ever. A repetition begins with a request
+ * that is not timed: another process may have had file, GPU and CPU since the last one.
+ */
 static void *work(void *arg)
 {
 	struct bw_worker *worker = arg;
 	struct bw_run *run = worker->run;
+	const struct bw_ops *ops = run->what->ops;
 
 	if (prepare(worker))
 		atomic_store(&run->failed, true);
-	pthread_barrier_wait(&run->start);
-	for (unsigned int i = 0; i < run->reps; i++) {
-		pthread_barrier_wait(&run->start);
-		if (!atomic_load(&run->failed) && repeat(worker))
-			atomic_store(&run->failed, true);
-		pthread_barrier_wait(&run->start);
+	meet(run);
+	while (meet(run), !run->ended) {
+		attempt(worker, ops->step);
+		meet(run);
+		meet(run);
+		attempt(worker, repeat);
+		meet(run);
+		meet(run);
+		attempt(worker, ops->confirm);
+		meet(run);
 	}
-	if (!atomic_load(&run->failed) && run->what->ops->confirm(worker))
-		atomic_store(&run->failed, true);
-	run->what->ops->close(worker);
+	ops->close(worker);
 	return NULL;
 }
 
@@ -154,33 +176,75 @@ static void set_row_times(struct bw_row *row, struct bw_worker *workers)
 	free(all);
 }
 
-static void lead(struct bw_run *run, struct bw_worker *workers, struct bw_row *row)
+/* The kernel adds a thread's time up when the thread sleeps, or at a tick: so all are to sleep by then, helpers too. */
+static double cpu_seconds_of_sleepers(void)
+{
+	usleep(SETTLE_US);
+	return cpu_seconds();
+}
+
+static void repetition(struct bw_run *run, struct bw_worker *workers, struct bw_row *row, double *gbps, double *cpu)
+{
+	uint64_t ops = 0, begin;
+	double used, ns;
+
+	/* what the repetition before has left in the page cache is not this one's to write out */
+	if (run->what->write && run->fd >= 0)
+		fdatasync(run->fd);
+	meet(run);
+	meet(run);
+	used = cpu_seconds_of_sleepers();
+	begin = bl_now_ns();
+	meet(run);
+	meet(run);
+	ns = (double)(bl_now_ns() - begin);
+	used = cpu_seconds_of_sleepers() - used;
+	meet(run);
+	meet(run);
+	for (int t = 0; t < row->threads; t++)
+		ops += workers[t].ops;
+	row->ops += ops;
+	row->checked += run->what->nr * (uint64_t)row->threads;
+	*gbps = (double)(ops * row->len) / ns;
+	*cpu = ops ? used / ((double)(ops * row->len) / (1 << 30)) : 0;
+}
+
+static void all_repetitions(struct bw_run *run, struct bw_worker *workers, struct bw_row *row)
 {
 	double gbps[BW_MAX_REPS] = { 0 }, cpu[BW_MAX_REPS] = { 0 };
 
-	pthread_barrier_wait(&run->start);
-	for (unsigned int i = 0; i < run->reps; i++) {
-		uint64_t ops = 0, begin;
-		double used, ns;
-
-		/* what the repetition before has left in the page cache is not this one's to write out */
-		if (run->what->write && run->fd >= 0)
-			fdatasync(run->fd);
-		used = cpu_seconds();
-		begin = bl_now_ns();
-		pthread_barrier_wait(&run->start);
-		pthread_barrier_wait(&run->start);
-		ns = (double)(bl_now_ns() - begin);
-		used = cpu_seconds() - used;
-		for (int t = 0; t < row->threads; t++)
-			ops += workers[t].ops;
-		row->ops += ops;
-		gbps[i] = (double)(ops * row->len) / ns;
-		cpu[i] = ops ? used / ((double)(ops * row->len) / (1 << 30)) : 0;
-	}
+	for (unsigned int i = 0; i < run->reps; i++)
+		repetition(run, workers, row, &gbps[i], &cpu[i]);
 	row->gbps[0] = bw_median(gbps, run->reps);
 	row->gbps[1] = gbps[run->reps - 1];
 	row->cpu_gib = bw_median(cpu, run->reps);
+	set_row_times(row, workers);
+}
+
+/* A row for each, as long as somebody asks for one. */
+static void repetitions_on_call(struct bw_run *run, struct bw_worker *workers, struct bw_row *row)
+{
+	const struct bw_row blank = *row;
+
+	while (run->next(atomic_load(&run->failed) ? NULL : row)) {
+		*row = blank;
+		for (int t = 0; t < row->threads; t++)
+			workers[t].nr_samples = 0;
+		repetition(run, workers, row, &row->gbps[0], &row->cpu_gib);
+		row->gbps[1] = row->gbps[0];
+		set_row_times(row, workers);
+	}
+}
+
+static void lead(struct bw_run *run, struct bw_worker *workers, struct bw_row *row)
+{
+	meet(run);
+	if (run->next)
+		repetitions_on_call(run, workers, row);
+	else
+		all_repetitions(run, workers, row);
+	run->ended = true;
+	meet(run);
 }
 
 static int start(struct bw_run *run, struct bw_worker *workers, struct bw_row *row)
@@ -206,7 +270,6 @@ static int start(struct bw_run *run, struct bw_worker *workers, struct bw_row *r
 	for (int i = 0; i < row->threads; i++)
 		pthread_join(workers[i].thread, NULL);
 	pthread_barrier_destroy(&run->start);
-	set_row_times(row, workers);
 	for (int i = 0; i < row->threads; i++)
 		free(workers[i].samples);
 	return atomic_load(&run->failed) ? -1 : 0;
@@ -251,11 +314,12 @@ int bw_case_run(struct bw_run *run, struct bw_row *row)
 	int ret = 0;
 
 	*row = (struct bw_row){ .name = run->what->name, .len = run->what->len, .threads = run->what->threads };
-	row->reps = run->reps;
-	row->checked = (uint64_t)(check_count(run->what) + 1) * run->what->nr * (uint64_t)row->threads;
+	row->reps = run->next ? 1 : run->reps;
+	row->checked = (uint64_t)check_count(run) * run->what->nr * (uint64_t)row->threads;
 	run->fd = -1;
 	run->plain = -1;
 	run->fh = NULL;
+	run->ended = false;
 	atomic_store(&run->failed, false);
 	if (run->what->file)
 		ret = open_file(run);

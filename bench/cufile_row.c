@@ -29,6 +29,7 @@ void bw_rows_begin(bool json, const char *lib, int version, const char *gpu, con
 		printf("# cufile_bw: lib %s version %d gpu %s file %s bytes %" PRIu64 "\n", lib ? lib : "none", version,
 		       gpu, file, size);
 		printf("case,bytes,threads,reps,ops,gbps,gbps_best,us_p50,us_p99,cpu_s_per_gib,checked\n");
+		fflush(stdout);
 		return;
 	}
 	printf("{\"program\": \"cufile_bw\", \"lib\": ");

@@ -2,7 +2,8 @@
 /*
  * A libcufile of the simplest kind, for programs that load or link one: pread and pwrite, and CUDA's copies. FAKE_CUFILE
  * makes it a bad one: "flip" (a read has a wrong byte), "lose" (a write does not happen), "short" (half of each request),
- * "open", "file", "buffer", "batch", "submit", "stream" (that call is refused), "hang" (a read never returns).
+ * "open", "file", "buffer", "batch", "submit", "stream" (that call is refused), "hang" (a read never returns), "die" (the
+ * process ends in a write).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -138,6 +139,8 @@ ssize_t cuFileRead(CUfileHandle_t fh, void *base, size_t len, off_t pos, off_t o
 
 ssize_t cuFileWrite(CUfileHandle_t fh, const void *base, size_t len, off_t pos, off_t off)
 {
+	if (bad("die"))
+		_exit(9);
 	return move(fh, (CUdeviceptr)(uintptr_t)base + (CUdeviceptr)off, len, pos, CUFILE_WRITE);
 }
 
