@@ -43,6 +43,7 @@ pair|read-cached-?[4M]*-t*|default BARLANE_FILE_PATH=mapped BARLANE_FILE_TUNE=pa
 many|read-cached-16M-t4|default BARLANE_FILE_TUNE=helpers_many=0 BARLANE_FILE_TUNE=helpers_many=1 BARLANE_FILE_TUNE=helpers_many=2 BARLANE_FILE_TUNE=straight_most=4 BARLANE_FILE_TUNE=helpers_many=1;straight_most=4
 direct-read|read-direct-*-t*|default BARLANE_FILE_TUNE=direct_one=0 BARLANE_FILE_TUNE=direct_one=1M BARLANE_FILE_TUNE=direct_small=64K BARLANE_FILE_TUNE=direct_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_small=512K BARLANE_FILE_TUNE=cpu_max=0 BARLANE_FILE_TUNE=cpu_max=128K
 direct-read-1M|read-direct-1M-t*|default BARLANE_FILE_TUNE=direct_small=512K BARLANE_FILE_TUNE=direct_one=1M
+doze|read-direct-1M-t*|default BARLANE_FILE_TUNE=doze_late_us=0;doze_late_many_us=0 BARLANE_FILE_TUNE=doze_late_us=60;doze_late_many_us=60 BARLANE_FILE_TUNE=doze_late_us=30 BARLANE_FILE_TUNE=doze_late_many_us=90
 direct-write|write-direct-*-t*|default BARLANE_FILE_TUNE=direct_write_one=0 BARLANE_FILE_TUNE=direct_write_one=1M BARLANE_FILE_TUNE=direct_write_small=128K BARLANE_FILE_TUNE=direct_piece=1M;direct_write_small=512K
 direct-write-one|write-direct-*-t1|default BARLANE_FILE_TUNE=direct_write_one=1M;load_max=4K BARLANE_FILE_TUNE=direct_write_one=32K;direct_write_small=32K BARLANE_FILE_TUNE=direct_write_small=512K;load_max=16K
 write|write-cached-*-t*|default BARLANE_FILE_TUNE=land_max=0 BARLANE_FILE_TUNE=land_max=64K BARLANE_FILE_TUNE=piece_small=64K BARLANE_FILE_TUNE=piece_small=128K BARLANE_FILE_TUNE=piece_small=512K BARLANE_FILE_PATH=plain

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "doze.h"
 #include "fio.h"
 #include "staged.h"
 #include "util/log.h"
@@ -32,6 +33,7 @@ enum state {
  * @piece:  in each slot
  * @on_disk: slots that the disk has
  * @depth:  how many it may have: max_io_queue_depth, and what the ring takes
+ * @doze:   read: what the copy engine has to take away
  */
 struct flow {
 	struct bl_io *io;
@@ -44,6 +46,7 @@ struct flow {
 	struct bl_piece piece[BL_LANE_SLOTS];
 	unsigned int on_disk;
 	unsigned int depth;
+	struct bl_doze doze;
 };
 
 static uint64_t va_of(const struct flow *flow, const struct bl_piece *piece)
@@ -69,12 +72,36 @@ static void start_read(struct flow *flow, unsigned int slot)
 	flow->on_disk++;
 }
 
+/* An error of the copy engine is seen by advance(). */
+static bool gpu_is_idle(const struct flow *flow)
+{
+	for (unsigned int slot = 0; slot < flow->lane->nr; slot++) {
+		if (flow->state[slot] == TAKEN && bl_lane_look(flow->lane, slot) == -EAGAIN)
+			return false;
+	}
+	return true;
+}
+
+static void take_away(struct flow *flow, unsigned int slot, char *from, size_t len)
+{
+	const struct bl_piece *piece = &flow->piece[slot];
+	bool idle = gpu_is_idle(flow);
+	int ret = bl_lane_post(flow->lane, slot, BL_COPY_TO, va_of(flow, piece), from, len);
+
+	if (ret) {
+		bl_pieces_stop(&flow->pieces, piece->off, ret);
+		return;
+	}
+	flow->state[slot] = TAKEN;
+	bl_doze_posted(&flow->doze, len, idle);
+}
+
 static void finish_read(struct flow *flow, unsigned int slot, int32_t result)
 {
 	const struct bl_piece *piece = &flow->piece[slot];
 	size_t skip = (size_t)piece->pos & (flow->io->file->align - 1), got;
 	char *memory = bl_lane_slot(flow->lane, slot);
-	int err = result < 0 ? result : 0, ret;
+	int err = result < 0 ? result : 0;
 
 	got = result > (int32_t)skip ? (size_t)result - skip : 0;
 	if (got > piece->len)
@@ -84,13 +111,8 @@ static void finish_read(struct flow *flow, unsigned int slot, int32_t result)
 	if (got < piece->len)
 		bl_pieces_stop(&flow->pieces, piece->off + got, bl_staged_error(err));
 	flow->state[slot] = FREE;
-	if (!got)
-		return;
-	ret = bl_lane_post(flow->lane, slot, BL_COPY_TO, va_of(flow, piece), memory + skip, got);
-	if (ret)
-		bl_pieces_stop(&flow->pieces, piece->off, ret);
-	else
-		flow->state[slot] = TAKEN;
+	if (got)
+		take_away(flow, slot, memory + skip, got);
 }
 
 static char *place_of(const struct flow *flow, unsigned int slot)
@@ -189,16 +211,25 @@ static int advance(struct flow *flow)
 	return 0;
 }
 
-static int oldest_on_gpu(const struct flow *flow)
+/* The first or the last that was started, of those that have not ended; -1: there is none. */
+static int find_on_gpu(const struct flow *flow, bool last)
 {
-	int oldest = -1;
+	int found = -1;
 
 	for (unsigned int slot = 0; slot < flow->lane->nr; slot++) {
 		if (uses_gpu(flow->state[slot]) &&
-		    (oldest < 0 || flow->lane->busy[slot] < flow->lane->busy[oldest]))
-			oldest = (int)slot;
+		    (found < 0 || (flow->lane->busy[slot] < flow->lane->busy[found]) != last))
+			found = (int)slot;
 	}
-	return oldest;
+	return found;
+}
+
+/* The first transfer that was started makes room for another piece; where there is none, all have to end. */
+static int wait_gpu(struct flow *flow, int first)
+{
+	if (flow->io->write || may_start(flow))
+		return bl_lane_wait(flow->lane, (unsigned int)first);
+	return bl_doze_wait(&flow->doze, flow->lane, (unsigned int)find_on_gpu(flow, true));
 }
 
 /* Until nothing is under way. Whether the lane is fit for use afterwards; else the disk or the GPU still has memory of it. */
@@ -208,13 +239,13 @@ static int run_flow(struct flow *flow)
 
 	for (;;) {
 		ret = advance(flow);
-		slot = oldest_on_gpu(flow);
+		slot = find_on_gpu(flow, false);
 		if (!ret && !flow->on_disk && slot < 0)
 			return 0;
 		/* wait for one of them; writes are started as the GPU delivers, so it is asked first */
 		if (!ret && (!flow->on_disk || (flow->io->write && slot >= 0))) {
 			bl_uring_wait(&flow->lane->uring, false, flow->io->deadline_ns);
-			ret = bl_lane_wait(flow->lane, (unsigned int)slot);
+			ret = wait_gpu(flow, slot);
 		} else if (!ret) {
 			ret = bl_uring_wait(&flow->lane->uring, true, flow->io->deadline_ns);
 		}
@@ -245,6 +276,7 @@ static int flow_init(struct flow *flow, struct bl_io *io)
 	flow->io = io;
 	flow->next = 0;
 	flow->on_disk = 0;
+	flow->doze = (struct bl_doze){ 0 };
 	flow->depth = bl_file_config()->max_io_queue_depth;
 	if (flow->depth > BL_URING_DEPTH)
 		flow->depth = BL_URING_DEPTH;

@@ -36,6 +36,10 @@
 	X(direct_piece, 512U << 10, 65536, 2U << 20)                                                                   \
 	X(direct_small, 512U << 10, 65536, 2U << 20)                                                                   \
 	X(direct_one, 128U << 10, 0, 2U << 20)                                                                         \
+	/* how much later than asked for a sleeping thread is back, about; 0: none sleeps while the GPU takes what a disk read */ \
+	X(doze_late_us, 90, 0, 10000)                                                                                  \
+	/* ... and what is allowed for where others keep disk and GPU busy meanwhile */                                \
+	X(doze_late_many_us, 30, 0, 10000)                                                                             \
 	/* of writes, likewise */                                                                                      \
 	X(direct_write_small, 512U << 10, 32768, 2U << 20)                                                             \
 	X(direct_write_one, 128U << 10, 0, 2U << 20)                                                                   \
