@@ -121,7 +121,8 @@ BL_API size_t bl_provider_list(struct bl_provider_info *infos, size_t nr);
  * bl_last_error() - Why the last failing call of this thread failed
  * @code_p: receives the positive errno value, 0 if no call of this thread failed yet; may be NULL
  *
- * Return: text, never NULL, owned by the library and valid until the next call of this thread.
+ * Return: text, never NULL, owned by the library and valid until the next call of this thread. Where there was no memory
+ * for it, it is the system's text of *@code_p.
  */
 BL_API const char *bl_last_error(int *code_p);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "barlane.h"
+#include "reason.h"
 
 static const char *const level_names[] = {
 	[BL_LOG_OFF] = "off",	[BL_LOG_ERROR] = "error", [BL_LOG_WARN] = "warn",
@@ -21,9 +21,6 @@ static atomic_int log_level = -1;
 
 static _Atomic(bl_log_sink_fn) log_sink;
 
-/* The reason of the calling thread's last failure. */
-static _Thread_local int reason_code;
-static _Thread_local char reason_text[1024];
 static _Thread_local int hushed __attribute__((tls_model("initial-exec")));
 
 int bl_log_parse(const char *name, enum bl_log_level *level_p)
@@ -129,26 +126,24 @@ void bl_log(enum bl_log_level level, const char *fmt, ...)
 	errno = saved;
 }
 
-static void set_reason(int err, const char *fmt, va_list ap)
+/* The text goes by the caller's stack: what is in it may quote the reason that it replaces. */
+static void remember(int err, char *text, const char *fmt, va_list ap)
 {
-	char text[sizeof(reason_text)];
-
-	/* the arguments may quote the reason that is being replaced */
-	vsnprintf(text, sizeof(text), fmt, ap);
-	memcpy(reason_text, text, sizeof(reason_text));
-	reason_code = err;
+	vsnprintf(text, BL_REASON_SIZE, fmt, ap);
+	bl_reason_set(err, text);
 }
 
 int bl_fail(int err, const char *fmt, ...)
 {
+	char text[BL_REASON_SIZE];
 	int saved = errno;
 	va_list ap;
 
 	va_start(ap, fmt);
-	set_reason(err, fmt, ap);
+	remember(err, text, fmt, ap);
 	va_end(ap);
 	if (!hushed && bl_log_enabled(BL_LOG_ERROR))
-		emit(BL_LOG_ERROR, reason_text);
+		emit(BL_LOG_ERROR, text);
 	errno = saved;
 	return -err;
 }
@@ -160,19 +155,13 @@ void bl_fail_hush(int change)
 
 int bl_fail_quiet(int err, const char *fmt, ...)
 {
+	char text[BL_REASON_SIZE];
 	int saved = errno;
 	va_list ap;
 
 	va_start(ap, fmt);
-	set_reason(err, fmt, ap);
+	remember(err, text, fmt, ap);
 	va_end(ap);
 	errno = saved;
 	return -err;
-}
-
-const char *bl_last_error(int *code_p)
-{
-	if (code_p)
-		*code_p = reason_code;
-	return reason_text;
 }
