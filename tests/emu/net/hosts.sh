@@ -64,9 +64,11 @@ serve() {
 	server=$!
 	for _ in $(seq 200); do
 		grep -q 'Listening for incoming connections' "$temp/server.err" && return
-		kill -0 "$server" 2>/dev/null || return
+		kill -0 "$server" 2>/dev/null || break
 		sleep 0.05
 	done
+	# it may have said so after it was looked at last
+	grep -q 'Listening for incoming connections' "$temp/server.err" && return
 	problem "the server does not listen: $(head -c 300 "$temp/server.err")"
 }
 
