@@ -83,6 +83,7 @@ struct grid_text {
  * @priority: seeded: of BL_GRID_PCT, the higher the better
  * @turns:    times that it gave way in the present wait
  * @gave_ns:  when it did so last
+ * @sleeps:   and slept
  * @sig, @addr, @pc: GRID_AT_CRASH: the signal, the address it names, the instruction
  */
 struct grid_thread {
@@ -110,6 +111,7 @@ struct grid_thread {
 	uint64_t priority;
 	unsigned int turns;
 	uint64_t gave_ns;
+	unsigned int sleeps;
 	int sig;
 	uintptr_t addr, pc;
 };

@@ -18,6 +18,9 @@
 #define TURNS_WITH_CPUS	   4096U
 #define SLEEP_MIN_NS	   20000U
 #define SLEEP_THREAD_NS	   4000U
+/* Sleeps without work in between after which they take twice as long, and how often they do: waits that long are for others. */
+#define SLEEPS_A_STEP	   16U
+#define SLEEP_STEPS	   4U
 /*
  * So much time between two calls was work: the next is the first of another wait. Threads that have CPUs for themselves
  * are interrupted seldom: 30 to 60 ns are a look, 120 to 500 the work of a message that is sent back. What is looked at
@@ -254,20 +257,27 @@ static bool has_worked(const struct grid_thread *thread, bool few)
 	return gap > (thread->turns == TURNS_WITH_CPUS - TURNS_BETWEEN ? OTHER_SLEPT_NS : OTHER_WITH_CPUS_NS);
 }
 
+static void sleep_some(struct grid_thread *thread)
+{
+	unsigned int step = thread->sleeps / SLEEPS_A_STEP;
+	long ns = SLEEP_MIN_NS + (long)(thread->grid->nr_threads / thread->grid->nr_cpus) * SLEEP_THREAD_NS;
+	struct timespec nap = { .tv_nsec = ns << (step < SLEEP_STEPS ? step : SLEEP_STEPS) };
+
+	thread->sleeps++;
+	nanosleep(&nap, NULL);
+}
+
 /* There are more threads than CPUs: who only looks must not keep those from work who have some. */
 static void give_way(struct grid_thread *thread)
 {
-	unsigned int nr = thread->grid->nr_threads, nr_cpus = thread->grid->nr_cpus;
-	struct timespec nap = { 0 };
-	bool few = nr < nr_cpus;
+	bool few = thread->grid->nr_threads < thread->grid->nr_cpus;
 
 	if (has_worked(thread, few))
-		thread->turns = 0;
+		thread->turns = thread->sleeps = 0;
 	if (thread->turns++ < (few ? TURNS_WITH_CPUS : TURNS_TO_SLEEP)) {
 		sched_yield();
 	} else {
-		nap.tv_nsec = SLEEP_MIN_NS + (long)(nr / nr_cpus) * SLEEP_THREAD_NS;
-		nanosleep(&nap, NULL);
+		sleep_some(thread);
 		if (few)
 			thread->turns = TURNS_WITH_CPUS - TURNS_BETWEEN;
 	}
