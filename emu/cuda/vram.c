@@ -257,13 +257,37 @@ struct emu_mem *emu_mem_get(struct emu_mem *mem)
 }
 
 /*
- * Filling would make the sparse file dense, so large pieces are punched out instead: a stale reader then sees zeros
- * and a late write is lost, and the machine gets the memory back.
+ * Only what somebody has written or looked at: the rest of the file is holes, which read as zeros before and after. To fill
+ * those would take most of the time of programs that use little of what they have.
+ */
+static void fill_poison(const struct emu_mem *mem)
+{
+	off_t at = (off_t)mem->phys, end = at + (off_t)mem->size, data, hole;
+
+	for (; at < end; at = hole) {
+		data = lseek(mem->gpu->memfd, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			return;
+		hole = data < 0 ? -1 : lseek(mem->gpu->memfd, data, SEEK_HOLE);
+		if (hole < 0) {
+			/* it does not say where they are */
+			data = at;
+			hole = end;
+		}
+		if (data < end)
+			memset((char *)emu_mem_view(mem) + (data - (off_t)mem->phys), EMU_POISON,
+			       (size_t)((hole < end ? hole : end) - data));
+	}
+}
+
+/*
+ * Large pieces are punched out: a stale reader then sees zeros and a late write is lost, and the machine gets the memory
+ * back.
  */
 static void mem_poison(const struct emu_mem *mem)
 {
 	if (mem->size <= POISON_MAX) {
-		memset(emu_mem_view(mem), EMU_POISON, mem->size);
+		fill_poison(mem);
 		return;
 	}
 	if (fallocate(mem->gpu->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)mem->phys, (off_t)mem->size))

@@ -189,6 +189,45 @@ static void freed_memory_is_poisoned(void)
 	release(second);
 }
 
+/* In KiB, of memory that has a file, which video memory is. */
+static long file_memory(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+
+	check(file);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "RssShmem: %ld kB", &kib) == 1)
+			break;
+	fclose(file);
+	check(kib >= 0);
+	return kib;
+}
+
+static void untouched_memory_takes_none(void)
+{
+	unsigned char bytes[64] = { 0 };
+	CUdeviceptr ptr;
+	long before;
+
+	enter();
+	before = file_memory();
+	ptr = alloc(32 * MIB);
+	/* the last page of one half, and the last byte */
+	check_eq(cuMemcpyHtoD_v2(ptr + 16 * MIB - 64, bytes, sizeof(bytes)), CUDA_SUCCESS);
+	check_eq(cuMemsetD8_v2(ptr + 32 * MIB - 1, 0x77, 1), CUDA_SUCCESS);
+	release(ptr);
+	check(file_memory() - before < 4096);
+	ptr = alloc(32 * MIB);
+	for (int i = 1; i <= 2; i++) {
+		check_eq(cuMemcpyDtoH_v2(bytes, ptr + i * 16 * MIB - 64, sizeof(bytes)), CUDA_SUCCESS);
+		for (size_t at = 0; at < sizeof(bytes); at++)
+			check_eq(bytes[at], 0xdb);
+	}
+	release(ptr);
+}
+
 static void device_memory_has_attributes(void)
 {
 	CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
@@ -358,6 +397,7 @@ static const struct tap_test tests[] = {
 	{ "copies_do_not_leave_an_allocation", copies_stay_inside },
 	{ "cpu_access_to_a_device_pointer_faults", the_cpu_cannot_touch_device_memory },
 	{ "memory_given_back_is_poisoned", freed_memory_is_poisoned },
+	{ "memory_that_nobody_touched_takes_none_when_given_back", untouched_memory_takes_none },
 	{ "device_memory_has_its_attributes_and_a_new_id_each_time", device_memory_has_attributes },
 	{ "unknown_memory_has_no_attributes", unknown_memory_has_none },
 	{ "host_memory_is_registered_and_freed_once", host_memory },
