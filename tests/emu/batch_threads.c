@@ -32,7 +32,7 @@ static size_t plan(struct worker *worker, struct bl_copy_op *ops, unsigned int *
 	size_t off = 0, nr = 0;
 
 	while (nr < NR_OPS) {
-		size_t len = (size_t)rand_r(seed) % 30000 + 1;
+		size_t len = (size_t)rand_r(seed) % (TAP_TSAN ? 8000 : 30000) + 1;
 
 		if (off + len > AREA)
 			break;
