@@ -158,7 +158,8 @@ static void everything_slow(const void *arg)
 	set_up();
 	start = now_ms();
 	check_eq(ask(1UL << 20, BL_ENGINE_CE, &ns), -ENODATA);
-	check(now_ms() - start < 2000);
+	/* far from both, also on a machine that has other things to do */
+	check(now_ms() - start < 15000);
 	check_has(bl_last_error(NULL), "not measured in the time for it");
 	check_eq(ns, 77);
 	check_eq(ask(1UL << 20, BL_ENGINE_AUTO, &ns), -ENODATA);
