@@ -49,6 +49,7 @@
 	X(4000, "cuCtxSetCurrent", cuCtxSetCurrent, (CUcontext ctx))                                                   \
 	X(4000, "cuCtxPushCurrent", cuCtxPushCurrent_v2, (CUcontext ctx))                                              \
 	X(4000, "cuCtxPopCurrent", cuCtxPopCurrent_v2, (CUcontext * ctx))                                              \
+	X(12000, "cuCtxGetId", cuCtxGetId, (CUcontext handle, unsigned long long *id))                                 \
 	X(2000, "cuCtxGetDevice", cuCtxGetDevice, (CUdevice * dev))                                                    \
 	X(2000, "cuCtxSynchronize", cuCtxSynchronize, (void))                                                          \
 	X(3020, "cuCtxGetApiVersion", cuCtxGetApiVersion, (CUcontext ctx, unsigned int *version))

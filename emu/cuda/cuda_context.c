@@ -23,8 +23,12 @@ struct emu_ctx *emu_ctx_find(CUcontext handle)
 	return NULL;
 }
 
+/* Under emu_lock(). */
 static void ctx_start(struct emu_ctx *ctx)
 {
+	static unsigned long long last;
+
+	atomic_store(&ctx->id, ++last);
 	ctx->heap.keep = EMU_HEAP_KEEP_LAST;
 	atomic_store(&ctx->sticky, CUDA_SUCCESS);
 	atomic_store(&ctx->halt, 0);
@@ -290,6 +294,21 @@ CUresult cuCtxGetDevice(CUdevice *dev)
 	if (!dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	*dev = ctx->gpu->index;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
+{
+	struct emu_ctx *ctx;
+	CUresult ret = handle ? emu_enter() : emu_enter_ctx(&ctx);
+
+	if (!ret && handle)
+		ret = find_alive(handle, &ctx);
+	if (ret)
+		return ret;
+	if (!id)
+		return CUDA_ERROR_INVALID_VALUE;
+	*id = atomic_load(&ctx->id);
 	return CUDA_SUCCESS;
 }
 

@@ -68,6 +68,7 @@ static int device_attribute(const struct emu_gpu *gpu, int attr, int *value)
 		return 0;
 	case CU_DEVICE_ATTRIBUTE_INTEGRATED:
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
+	case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
 	case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
 		*value = 0;
 		return 0;

@@ -46,6 +46,7 @@ enum {
 struct emu_ctx {
 	struct emu_ctx *next;
 	struct emu_gpu *gpu;
+	_Atomic(unsigned long long) id; /* another one each time that it starts */
 	atomic_int alive;
 	atomic_int sticky;
 	atomic_int kernels;

@@ -84,6 +84,7 @@ static void device_is_described(void)
 
 static void no_context(void)
 {
+	unsigned long long id;
 	CUcontext ctx;
 	CUdevice dev;
 	CUdeviceptr ptr;
@@ -94,6 +95,7 @@ static void no_context(void)
 	check_eq(cuCtxGetCurrent(&ctx), CUDA_SUCCESS);
 	check(!ctx);
 	check_eq(cuCtxGetDevice(&dev), CUDA_ERROR_INVALID_CONTEXT);
+	check_eq(cuCtxGetId(NULL, &id), CUDA_ERROR_INVALID_CONTEXT);
 	check_eq(cuCtxPopCurrent_v2(&ctx), CUDA_ERROR_INVALID_CONTEXT);
 	check_eq(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
 	check_eq(cuMemAlloc_v2(&ptr, 10), CUDA_ERROR_INVALID_CONTEXT);
@@ -168,16 +170,25 @@ static void destroyed_context(void)
 static void primary_comes_back(void)
 {
 	CUcontext first = enter(), again;
+	unsigned long long id, other;
 	CUdeviceptr ptr;
 	CUdevice dev;
 
+	check_eq(cuCtxGetId(NULL, &id), CUDA_SUCCESS);
+	check_eq(cuCtxGetId(first, &other), CUDA_SUCCESS);
+	check_eq(id, other);
+	check_eq(cuCtxGetId(first, NULL), CUDA_ERROR_INVALID_VALUE);
 	check_eq(cuMemAlloc_v2(&ptr, 100), CUDA_SUCCESS);
 	check_eq(cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
 	check_eq(cuMemFree_v2(ptr), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	check_eq(cuCtxGetDevice(&dev), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	check_eq(cuCtxGetId(NULL, &other), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	check_eq(cuCtxGetId(first, &other), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	check_eq(cuPointerGetAttribute(&dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr), CUDA_ERROR_INVALID_VALUE);
 	check_eq(cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
 	check(again == first);
+	check_eq(cuCtxGetId(NULL, &other), CUDA_SUCCESS);
+	check(other != id);
 	check_eq(cuMemAlloc_v2(&ptr, 100), CUDA_SUCCESS);
 	check_eq(cuMemFree_v2(ptr), CUDA_SUCCESS);
 	leave();
