@@ -389,7 +389,7 @@ BL_API int bl_publish(bl_pin_t pin, void *data_dst, const void *data_src, size_t
  * bl_copy() - Copy between host memory and mapped GPU memory with an engine of choice
  * @pin:    mapped pin
  * @off:    bytes from the start of the pin
- * @host:   host memory, any alignment; written when @dir is BL_COPY_FROM, else only read
+ * @host:   host memory, any alignment; only read when @dir is BL_COPY_TO, else written, also by a copy that fails
  * @len:    bytes
  * @dir:    direction
  * @engine: who copies

@@ -167,6 +167,22 @@ static int host_alloc(const struct bl_cuda *cuda, size_t size, const char *what,
 	return 0;
 }
 
+/*
+ * What proves that the thread is in this context, so that CUDA can be asked for the memory behind a read; see
+ * is_inside(). Where the GPU reaches ordinary memory an address without GPU memory is none that CUDA refuses.
+ */
+static unsigned long long own_id(const struct bl_cuda *cuda)
+{
+	unsigned long long id = 0;
+	CUdevice device;
+	int pageable;
+
+	if (!cuda->cuCtxGetId || cuda->cuCtxGetDevice(&device) ||
+	    cuda->cuDeviceGetAttribute(&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) || pageable)
+		return 0;
+	return cuda->cuCtxGetId(NULL, &id) ? 0 : id;
+}
+
 /* The context is current. */
 static int fill_channel(const struct bl_cuda *cuda, struct bl_ce *ce)
 {
@@ -188,6 +204,7 @@ static int fill_channel(const struct bl_cuda *cuda, struct bl_ce *ce)
 		goto free_flag;
 	}
 	ce->counts = cuda->cuStreamWriteValue32;
+	ce->context_id = own_id(cuda);
 	ce->device = -1;
 	return 0;
 free_flag:
@@ -395,6 +412,37 @@ int bl_ce_come_back(const struct bl_cuda *cuda, struct bl_ce *ce, struct bl_ce_e
 	return 0;
 }
 
+int bl_ce_ask(const struct bl_cuda *cuda, struct bl_ce_entry *entry)
+{
+	if (!entry->ask)
+		return 0;
+	entry->ask = false;
+	return bl_ce_check_target(cuda, entry->target);
+}
+
+/*
+ * Whether the thread is in the channel's context already, which is proved by its id: then the stream is there, and the
+ * question whether the memory is can be put while the GPU is at it. CUDA refuses to read where it has nothing, and that
+ * harms no context (bench/read_gone); and a read does no harm to other memory that has the address meanwhile.
+ */
+static bool is_inside(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
+{
+	const struct bl_ce *ce = atomic_load_explicit(&copy->target->ce, memory_order_acquire);
+	unsigned long long id = 0;
+
+	return copy->dir == BL_COPY_FROM && (copy->pinned || bl_ce_lands(copy)) && ce && ce->context_id &&
+	       !copy->target->shared && !cuda->cuCtxGetId(NULL, &id) && id == ce->context_id;
+}
+
+static int begin(const struct bl_cuda *cuda, const struct bl_ce_copy *copy, struct bl_ce_entry *entry)
+{
+	if (!is_inside(cuda, copy))
+		return bl_ce_enter(cuda, copy->target, &entry->scope);
+	entry->ask = true;
+	bl_cuda_relax(cuda, &entry->scope);
+	return 0;
+}
+
 int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
 {
 	struct bl_ce_entry entry = { .target = copy->target };
@@ -402,7 +450,7 @@ int bl_ce_run(const struct bl_cuda *cuda, const struct bl_ce_copy *copy)
 
 	ret = bl_ce_check_range(copy->target, copy->va, copy->len);
 	if (!ret)
-		ret = bl_ce_enter(cuda, copy->target, &entry.scope);
+		ret = begin(cuda, copy, &entry);
 	if (ret)
 		return ret;
 	ret = run_entered(cuda, copy, &entry);

@@ -40,6 +40,7 @@ enum bl_ce_tokens { BL_CE_TOKENS_BY_GPU, BL_CE_TOKENS_ON, BL_CE_TOKENS_OFF };
  * struct bl_ce - the channel of a context
  * @next:     list of channels
  * @context:  context that owns @stream and the pinned memory
+ * @context_id: its id, which no other context has or will have; 0: nothing follows from it, see own_id()
  * @device:   its GPU, -1: not asked yet, see ce_token.c
  * @sentinel: BUFFER_ID of @flag; gone when the context is
  * @bit:      its bit of what must be flushed, see bl_ce_wrote()
@@ -68,6 +69,7 @@ enum bl_ce_tokens { BL_CE_TOKENS_BY_GPU, BL_CE_TOKENS_ON, BL_CE_TOKENS_OFF };
 struct bl_ce {
 	struct bl_ce *next;
 	CUcontext context;
+	unsigned long long context_id;
 	CUdevice device;
 	uint64_t sentinel;
 	uint64_t bit;
@@ -218,12 +220,14 @@ void bl_ce_tokens_forget(void);
  * struct bl_ce_entry - a thread in the context of what it copies
  * @target: the memory
  * @scope:  what bl_cuda_leave() needs
+ * @ask:    CUDA has not been asked yet whether it still has the memory
  * @out:    the context is left while the GPU is at it
  * @free:   and the channel's lock is not held: others may submit
  */
 struct bl_ce_entry {
 	const struct bl_ce_target *target;
 	struct bl_cuda_scope scope;
+	bool ask;
 	bool out;
 	bool free;
 };
@@ -236,6 +240,9 @@ void bl_ce_go_out(const struct bl_cuda *cuda, struct bl_ce_entry *entry);
 
 /* Enter it again, to ask CUDA. 0, or -EIO, by which the channel is broken: its lock is held. */
 int bl_ce_come_back(const struct bl_cuda *cuda, struct bl_ce *ce, struct bl_ce_entry *entry);
+
+/* Ask it now, unless that was done: 0 or -EINVAL, with the reason. */
+int bl_ce_ask(const struct bl_cuda *cuda, struct bl_ce_entry *entry);
 
 /*
  * Between the two functions of a copy: ce.c has the channel's context entered and its lock held, ce_move.c moves bytes.

@@ -36,14 +36,28 @@ int bl_ce_post(const struct bl_cuda *cuda, struct bl_ce *ce, enum bl_copy_dir di
 	return 0;
 }
 
+/* A part of a copy. Where CUDA does not take it, memory that was freed may be the reason. */
+static int post(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy, size_t off, void *host,
+		size_t len, struct bl_ce_entry *entry)
+{
+	int ret = bl_ce_post(cuda, ce, copy->dir, copy->va + off, host, len), gone;
+
+	if (!ret)
+		return 0;
+	gone = bl_ce_ask(cuda, entry);
+	return gone ? gone : ret;
+}
+
 static int move_direct(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy,
 		       struct bl_ce_entry *entry)
 {
-	int ret = 0;
+	/* only the last wait is one without CUDA, in which there is time */
+	bool late = copy->len <= MAX_DIRECT && !ce->asks[copy->dir];
+	int ret = late ? 0 : bl_ce_ask(cuda, entry);
 
 	for (size_t off = 0, len; off < copy->len && !ret; off += len) {
 		len = copy->len - off < MAX_DIRECT ? copy->len - off : MAX_DIRECT;
-		ret = bl_ce_post(cuda, ce, copy->dir, copy->va + off, (char *)copy->host + off, len);
+		ret = post(cuda, ce, copy, off, (char *)copy->host + off, len, entry);
 		if (!ret && ce->asks[copy->dir])
 			ret = bl_ce_wait_idle(cuda, ce);
 		else if (!ret && off + len < copy->len)
@@ -110,7 +124,9 @@ static int read_landing(const struct bl_cuda *cuda, struct bl_ce *ce, const stru
 		bl_arrive_reset(ce->land, BL_CE_LAND_SIZE, ce->mark);
 	ce->unclean = true;
 	land = landing_place(ce, copy->len);
-	ret = bl_ce_post(cuda, ce, copy->dir, copy->va, land, copy->len);
+	ret = post(cuda, ce, copy, 0, land, copy->len, entry);
+	if (!ret)
+		ret = bl_ce_ask(cuda, entry);
 	if (!ret)
 		ret = take_landing(cuda, ce, copy->host, land, copy->len, entry);
 	ce->unclean = ret;
@@ -138,7 +154,9 @@ int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_
 	} else if (copy->pinned) {
 		ret = move_direct(cuda, ce, copy, entry);
 	} else {
-		ret = bl_ce_move_staged(cuda, ce, copy);
+		ret = bl_ce_ask(cuda, entry);
+		if (!ret)
+			ret = bl_ce_move_staged(cuda, ce, copy);
 	}
 	if (!ret)
 		return 0;

@@ -179,10 +179,13 @@ int bl_ce_wait_posted(const struct bl_cuda *cuda, struct bl_ce *ce)
 int bl_ce_wait_out(const struct bl_cuda *cuda, struct bl_ce *ce, struct bl_ce_entry *entry)
 {
 	uint32_t seq;
-	int ret = 0;
+	int ret;
 
 	bl_ce_mark(cuda, ce);
 	seq = ce->seq;
+	ret = bl_ce_ask(cuda, entry);
+	if (ret)
+		return ret;
 	if (ce->counts) {
 		bl_ce_go_out(cuda, entry);
 		entry->free = true;

@@ -96,6 +96,7 @@ typedef void (*bl_cuda_host_fn)(void *arg);
 /* Entries that some supported drivers lack; NULL there. */
 #define BL_CUDA_OPTIONAL(X)                                                                                            \
 	X(CUresult, cuCtxCreate, "cuCtxCreate_v2", (CUcontext * ctx, unsigned int flags, CUdevice dev))                \
+	X(CUresult, cuCtxGetId, "cuCtxGetId", (CUcontext ctx, unsigned long long *id))                                 \
 	X(CUresult, cuDeviceGetUuid, "cuDeviceGetUuid_v2", (CUuuid * uuid, CUdevice dev))                                 \
 	X(CUresult, cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange",                                    \
 	  (void *handle, CUdeviceptr ptr, size_t size, int type, unsigned long long flags))                            \

@@ -105,15 +105,23 @@ static int enter_context(const struct bl_cuda *cuda, const struct bl_cuda_ptr *p
 	return 0;
 }
 
+static const struct bl_cuda_scope outside = { .retained = -1, .mode = CU_STREAM_CAPTURE_MODE_RELAXED };
+
+/* cannot fail with a valid mode; in relaxed mode "unsafe" calls of this thread leave captures alone */
+void bl_cuda_relax(const struct bl_cuda *cuda, struct bl_cuda_scope *scope)
+{
+	*scope = outside;
+	cuda->cuThreadExchangeStreamCaptureMode(&scope->mode);
+}
+
 int bl_cuda_enter(const struct bl_cuda *cuda, const struct bl_cuda_ptr *ptr, struct bl_cuda_scope *scope)
 {
 	int ret;
 
-	*scope = (struct bl_cuda_scope){ .retained = -1, .mode = CU_STREAM_CAPTURE_MODE_RELAXED };
+	*scope = outside;
 	ret = enter_context(cuda, ptr, scope);
 	if (ret)
 		return ret;
-	/* cannot fail with a valid mode; in relaxed mode "unsafe" calls of this thread leave captures alone */
 	cuda->cuThreadExchangeStreamCaptureMode(&scope->mode);
 	return 0;
 }

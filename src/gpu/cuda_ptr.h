@@ -83,6 +83,10 @@ struct bl_cuda_scope {
  * Return: 0 or -errno with the reason.
  */
 int bl_cuda_enter(const struct bl_cuda *cuda, const struct bl_cuda_ptr *ptr, struct bl_cuda_scope *scope);
+
+/* The same where the context is current already: only the stream capture mode is relaxed. */
+void bl_cuda_relax(const struct bl_cuda *cuda, struct bl_cuda_scope *scope);
+
 void bl_cuda_leave(const struct bl_cuda *cuda, const struct bl_cuda_scope *scope);
 
 #pragma GCC visibility pop

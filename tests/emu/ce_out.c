@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A copy by ce leaves the context while the GPU is at it: in the core, over a table of CUDA's functions of which some
- * are this test's. The stream is held by a word that only the test's own functions set, so that a copy that would wait
- * first and leave then is found out by its deadline.
+ * A copy by ce leaves the context while the GPU is at it, and asks then whether the memory is there where it can: in
+ * the core, over a table of CUDA's functions of which some are this test's. The stream is held by a word that only the
+ * test's own functions set, so that a copy that would wait first and leave then is found out by its deadline.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "barlane.h"
 #include "child.h"
@@ -43,12 +45,64 @@ static CUresult push(CUcontext ctx)
 	return ++pushes == push_fails_at ? CUDA_ERROR_CONTEXT_IS_DESTROYED : real->cuCtxPushCurrent(ctx);
 }
 
-static int read_back(size_t len)
+/* What was called, by letters: a question for the memory, a transfer posted. */
+static char order[32];
+static bool other_memory; /* has the address of what was pinned */
+
+static void note(char what)
+{
+	size_t len = strlen(order);
+
+	if (len + 1 < sizeof(order))
+		order[len] = what;
+}
+
+static CUresult attribute(void *data, int attr, CUdeviceptr ptr)
+{
+	CUresult err = real->cuPointerGetAttribute(data, attr, ptr);
+
+	if (attr == CU_POINTER_ATTRIBUTE_BUFFER_ID && ptr == va) {
+		note('?');
+		*(uint64_t *)data += other_memory;
+	}
+	return err;
+}
+
+static int pageable;
+
+static CUresult device_attribute(int *value, int attr, CUdevice dev)
+{
+	CUresult err = real->cuDeviceGetAttribute(value, attr, dev);
+
+	if (attr == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)
+		*value = pageable;
+	return err;
+}
+
+static CUresult post_read(void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+	note('r');
+	return real->cuMemcpyDtoHAsync(dst, src, size, stream);
+}
+
+static CUresult post_write(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+	note('w');
+	return real->cuMemcpyHtoDAsync(dst, src, size, stream);
+}
+
+static int copy(enum bl_copy_dir dir, size_t len)
 {
 	const struct bl_ce_copy request = {
-		.target = &target, .va = va, .host = pinned, .len = len, .dir = BL_COPY_FROM, .pinned = true};
+		.target = &target, .va = va, .host = pinned, .len = len, .dir = dir, .pinned = true};
 
+	memset(order, 0, sizeof(order));
 	return bl_ce_run(&cuda, &request);
+}
+
+static int read_back(size_t len)
+{
+	return copy(BL_COPY_FROM, len);
 }
 
 static void set_up(void)
@@ -75,6 +129,10 @@ static void set_up(void)
 	check_eq(read_back(SHORT), 0);
 	cuda.cuThreadExchangeStreamCaptureMode = exchange;
 	cuda.cuCtxPushCurrent = push;
+	cuda.cuPointerGetAttribute = attribute;
+	cuda.cuDeviceGetAttribute = device_attribute;
+	cuda.cuMemcpyDtoHAsync = post_read;
+	cuda.cuMemcpyHtoDAsync = post_write;
 }
 
 static void hold_stream(enum bl_ce_tokens tokens)
@@ -177,10 +235,118 @@ static void not_entered_again(void)
 	child_run(cannot_return, NULL, NULL);
 }
 
+static void check_order(int ret, const char *expected)
+{
+	check_eq(ret, 0);
+	check_str(order, expected);
+}
+
+static void asks_late(const void *arg)
+{
+	struct bl_ce *ce;
+
+	set_up();
+	ce = atomic_load(&target.ce);
+	bl_ce_report(ce, false, false, BL_CE_TOKENS_OFF);
+	check_order(read_back(SIZE), "r?");
+	bl_ce_report(ce, false, false, BL_CE_TOKENS_ON);
+	/* the first one makes the table */
+	check_eq(read_back(SIZE), 0);
+	check_order(read_back(SIZE), "rr?");
+	check_order(read_back(SHORT), "r?");
+	/* before where the wait is for CUDA, and where other memory would be written */
+	bl_ce_report(ce, false, true, BL_CE_TOKENS_OFF);
+	check_order(read_back(SIZE), "?r");
+	bl_ce_report(ce, false, false, BL_CE_TOKENS_OFF);
+	check_order(copy(BL_COPY_TO, SIZE), "?w");
+	/* without a context that proves itself, or a driver that knows its id */
+	check_eq(real->cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+	check_order(read_back(SIZE), "?r");
+	check_eq(real->cuCtxSetCurrent(context), CUDA_SUCCESS);
+	ce->context_id++;
+	check_order(read_back(SIZE), "?r");
+	ce->context_id = 0;
+	check_order(read_back(SIZE), "?r");
+	/* on a GPU that reaches all memory CUDA may take any address */
+	for (pageable = 1; pageable >= 0; pageable--) {
+		check_eq(bl_ce_new(&cuda, context, &ce), 0);
+		check_eq(ce->context_id != 0, !pageable);
+	}
+	cuda.cuCtxGetId = NULL;
+	check_eq(bl_ce_new(&cuda, context, &ce), 0);
+	check_eq(ce->context_id, 0);
+}
+
+static void asked_while_the_gpu_is_at_it(void)
+{
+	child_run(asks_late, NULL, NULL);
+}
+
+static atomic_bool opened;
+
+static void *open_later(void *arg)
+{
+	usleep(30000);
+	atomic_store(&opened, true);
+	open_gate();
+	return NULL;
+}
+
+static void reads_other_memory(const void *arg)
+{
+	pthread_t thread;
+
+	set_up();
+	other_memory = true;
+	for (int kind = 0; kind < 3; kind++) {
+		hold_stream(kind == 1 ? BL_CE_TOKENS_ON : BL_CE_TOKENS_OFF);
+		atomic_store(&opened, false);
+		check_eq(pthread_create(&thread, NULL, open_later, NULL), 0);
+		check_eq(read_back(kind == 2 ? SHORT : SIZE), -EINVAL);
+		check_has(bl_last_error(NULL), "freed");
+		/* not before the GPU was done with the host memory */
+		check(atomic_load(&opened));
+		check_eq(pthread_join(thread, NULL), 0);
+		check_outside(context);
+	}
+	other_memory = false;
+	for (size_t len = SIZE; len >= SHORT; len = len == SIZE ? SHORT : 0) {
+		memset(pinned, 0, SIZE);
+		check_eq(read_back(len), 0);
+		check(!memcmp(pinned, model, len));
+	}
+}
+
+static void other_memory_is_read_to_the_end(void)
+{
+	child_run(reads_other_memory, NULL, NULL);
+}
+
+static void other_memory_and_no_end(const void *arg)
+{
+	set_up();
+	hold_stream(BL_CE_TOKENS_OFF);
+	other_memory = true;
+	check_eq(read_back(SIZE), -ETIMEDOUT);
+	check_eq(read_back(SIZE), -EBUSY);
+	open_gate();
+	check_eq(real->cuStreamSynchronize(atomic_load(&target.ce)->stream), CUDA_SUCCESS);
+	other_memory = false;
+	check_eq(read_back(SIZE), 0);
+}
+
+static void no_end_matters_more(void)
+{
+	child_run(other_memory_and_no_end, NULL, (const char *[]){"BARLANE_CE_TIMEOUT_MS", "30", NULL});
+}
+
 static const struct tap_test tests[] = {
 	{"the context is left while the GPU is at it", left_while_the_gpu_is_at_it},
 	{"it is entered again for a copy that takes long", entered_again_when_it_takes_long},
 	{"a context that cannot be entered again is EIO, and no end", not_entered_again},
+	{"CUDA is asked for the memory while the GPU is at it", asked_while_the_gpu_is_at_it},
+	{"other memory is read to the end, and then refused", other_memory_is_read_to_the_end},
+	{"a read of other memory that does not end is ETIMEDOUT", no_end_matters_more},
 };
 
 TAP_MAIN(tests)

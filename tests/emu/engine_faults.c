@@ -253,9 +253,30 @@ static void primary_context_returns(const void *arg)
 	must_work();
 }
 
+/* And under a pin whose memory and stream went with the first one. */
+static void primary_context_returns_under_a_pin(const void *arg)
+{
+	static unsigned char host[65536];
+	CUcontext again;
+	void *addr;
+
+	set_up();
+	must_work();
+	check_eq(world.cuda->cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+	/* it is current still, and nothing works in it */
+	check_eq(ce(host, sizeof(host), BL_COPY_FROM), -EINVAL);
+	check_eq(world.cuda->cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
+	check(again == world.context);
+	check_eq(world.cuda->cuCtxSetCurrent(again), CUDA_SUCCESS);
+	check_eq(world.cuda->cuMemHostAlloc(&addr, SIZE, 0), CUDA_SUCCESS);
+	check_eq(ce(addr, 65536, BL_COPY_FROM), -EINVAL);
+	check_has(bl_last_error(NULL), "context destroyed");
+}
+
 static void returning_context(void)
 {
 	child_run(primary_context_returns, NULL, NULL);
+	child_run(primary_context_returns_under_a_pin, NULL, NULL);
 }
 
 static void memory_goes(const void *arg)
@@ -278,6 +299,69 @@ static void memory_goes(const void *arg)
 static void freed_memory(void)
 {
 	child_run(memory_goes, NULL, NULL);
+}
+
+static void read_what_came_instead(size_t len)
+{
+	unsigned char *bytes = malloc(SIZE), *spare = malloc(SIZE);
+
+	check(bytes && spare);
+	/* reads may have it in the host memory, and say that it is not what was asked for */
+	check_eq(ce(pinned, len, BL_COPY_FROM), -EINVAL);
+	check_has(bl_last_error(NULL), "freed");
+	/* whatever that was, nothing of it comes later */
+	memset(pinned, 0x55, SIZE);
+	check_eq(world.cuda->cuCtxSynchronize(), CUDA_SUCCESS);
+	for (size_t i = 0; i < SIZE; i++)
+		check_eq(pinned[i], 0x55);
+	/* where a landing area is between them it does not come so far */
+	memset(spare, 0x55, SIZE);
+	check_eq(ce(spare, len, BL_COPY_FROM), -EINVAL);
+	for (size_t i = 0; i < SIZE; i++)
+		check_eq(spare[i], 0x55);
+	/* writes do not touch it */
+	check_eq(ce(pinned, len, BL_COPY_TO), -EINVAL);
+	check_eq(world.cuda->cuMemcpyDtoH(bytes, va, SIZE), CUDA_SUCCESS);
+	for (size_t i = 0; i < SIZE; i++)
+		check_eq(bytes[i], 0xaa);
+	check_eq(bl_copy(pin, 0, pinned, SIZE, BL_COPY_FROM, BL_ENGINE_AUTO), 0);
+	check(!memcmp(ordinary, pinned, SIZE));
+	free(spare);
+	free(bytes);
+}
+
+/* Reads into pinned memory, and short ones, are begun before CUDA is asked whether the memory is there. */
+static void memory_under_a_read_goes(const void *arg)
+{
+	static const size_t lengths[] = { 4096, 32768, 65536, 100001, SIZE };
+	CUdeviceptr other;
+
+	set_up();
+	must_work();
+	world_free(va);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		check_eq(ce(pinned, lengths[i], BL_COPY_FROM), -EINVAL);
+		check_has(bl_last_error(NULL), "freed");
+		check_eq(ce(ordinary, lengths[i], BL_COPY_FROM), -EINVAL);
+		check_has(bl_last_error(NULL), "freed");
+	}
+	other = world_alloc(SIZE);
+	check(other == va);
+	check_eq(world.cuda->cuMemsetD8(other, 0xaa, SIZE), CUDA_SUCCESS);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		read_what_came_instead(lengths[i]);
+	world_free(other);
+	/* the context is as good as before */
+	check_eq(bl_close(ctx), 0);
+	set_up();
+	must_work();
+}
+
+static void freed_under_reads(void)
+{
+	child_run(memory_under_a_read_goes, NULL, NULL);
+	child_run(memory_under_a_read_goes, NULL, (const char *[]){ "BARLANE_CE_REPORT", "token", NULL });
+	child_run(memory_under_a_read_goes, NULL, (const char *[]){ "BARLANE_CE_REPORT", "stream", NULL });
 }
 
 static void leaves(const void *arg)
@@ -391,6 +475,7 @@ static const struct tap_test tests[] = {
 	{ "memory of a destroyed context is EINVAL for ce", destroyed_context },
 	{ "a primary context that returns gets a new channel", returning_context },
 	{ "freed memory is EINVAL for ce, and the CPU reaches it", freed_memory },
+	{ "so it is where CUDA is asked behind the transfer", freed_under_reads },
 	{ "beyond the allocation ce is EOPNOTSUPP and auto uses the CPU", beyond_the_allocation },
 	{ "a calibration that fails leaves the CPU", failed_calibration },
 	{ "the mapping is read back after writes, and only then", flush_follows_writes },
