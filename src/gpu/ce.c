@@ -348,6 +348,18 @@ int bl_ce_ring(const struct bl_cuda *cuda, struct bl_ce *ce)
 	return ce->ring ? 0 : host_alloc(cuda, BL_CE_RING_SIZE, "staging", (void **)&ce->ring);
 }
 
+/* So is one without the longer ring. */
+static bool get_wide(const struct bl_cuda *cuda, struct bl_ce *ce)
+{
+	void *wide;
+
+	bl_fail_hush(1);
+	if (!ce->wide && !host_alloc(cuda, BL_CE_WIDE_SIZE, "long reads", &wide))
+		ce->wide = wide;
+	bl_fail_hush(-1);
+	return ce->wide;
+}
+
 static int get_memory(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy)
 {
 	if (bl_ce_lands(copy)) {
@@ -356,7 +368,9 @@ static int get_memory(const struct bl_cuda *cuda, struct bl_ce *ce, const struct
 		if (ce->land)
 			return 0;
 	}
-	return copy->pinned ? 0 : bl_ce_ring(cuda, ce);
+	if (copy->pinned || (bl_ce_is_wide(copy) && get_wide(cuda, ce)))
+		return 0;
+	return bl_ce_ring(cuda, ce);
 }
 
 static int run_entered(const struct bl_cuda *cuda, const struct bl_ce_copy *copy, struct bl_ce_entry *entry)

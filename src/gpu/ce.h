@@ -24,6 +24,7 @@
 #pragma GCC visibility push(default) /* exported to this project's other libraries, see barlane.map */
 
 #define BL_CE_RING_SIZE (4UL << 20)
+#define BL_CE_WIDE_SIZE (16UL << 20)
 #define BL_CE_LAND_SIZE (256UL << 10)
 #define BL_CE_TOKENS	4096U /* a power of two */
 #define BL_CE_TOKEN_FROM (64UL << 10)
@@ -61,6 +62,8 @@ enum bl_ce_tokens { BL_CE_TOKENS_BY_GPU, BL_CE_TOKENS_ON, BL_CE_TOKENS_OFF };
  * @ring:     BL_CE_RING_SIZE bytes of pinned memory, NULL before their first use
  * @ring_next: where in the ring the next copy begins. What was read lately is in the CPU's own cache, which slows the
  *            GPU's writes down, so all of the ring takes turns
+ * @wide:     a longer ring for long reads, of BL_CE_WIDE_SIZE bytes, NULL before their first; see ce_staged.c
+ * @wide_next: as @ring_next
  * @land:     landing area of BL_CE_LAND_SIZE bytes of pinned memory, NULL before its first use; see copy/arrive.h
  * @land_next: where in it the next copy lands, for the same reason
  * @mark:     what the words of @land are between copies
@@ -88,6 +91,8 @@ struct bl_ce {
 	int broken;
 	unsigned char *ring;
 	size_t ring_next;
+	unsigned char *wide;
+	size_t wide_next;
 	unsigned char *land;
 	size_t land_next;
 	uint32_t mark;
@@ -232,6 +237,9 @@ struct bl_ce_entry {
 	bool free;
 };
 
+/* Ask it now, unless that was done: 0 or -EINVAL, with the reason. */
+int bl_ce_ask(const struct bl_cuda *cuda, struct bl_ce_entry *entry);
+
 /*
  * Leave the context when all is submitted: what that takes is over before the GPU is. Looks at the counter and at host
  * memory are all that may follow until bl_ce_come_back().
@@ -241,9 +249,6 @@ void bl_ce_go_out(const struct bl_cuda *cuda, struct bl_ce_entry *entry);
 /* Enter it again, to ask CUDA. 0, or -EIO, by which the channel is broken: its lock is held. */
 int bl_ce_come_back(const struct bl_cuda *cuda, struct bl_ce *ce, struct bl_ce_entry *entry);
 
-/* Ask it now, unless that was done: 0 or -EINVAL, with the reason. */
-int bl_ce_ask(const struct bl_cuda *cuda, struct bl_ce_entry *entry);
-
 /*
  * Between the two functions of a copy: ce.c has the channel's context entered and its lock held, ce_move.c moves bytes.
  * On an error, or not, the context may have been left; when all went well the lock may be free.
@@ -252,6 +257,9 @@ int bl_ce_move(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_
 
 /* Of it, the copies of ordinary host memory, see ce_staged.c. */
 int bl_ce_move_staged(const struct bl_cuda *cuda, struct bl_ce *ce, const struct bl_ce_copy *copy);
+
+/* Whether a copy is better off with the longer ring. */
+bool bl_ce_is_wide(const struct bl_ce_copy *copy);
 
 /* Whether a copy is watched arriving, and so needs @land. */
 bool bl_ce_lands(const struct bl_ce_copy *copy);

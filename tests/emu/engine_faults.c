@@ -106,6 +106,27 @@ static void without_pinned_memory(const void *arg)
 	must_work();
 }
 
+/* Of the channel's memory the second piece is the longer ring. */
+static void without_the_longer_ring(const void *arg)
+{
+	set_up();
+	pattern_fill(pinned, SIZE, 3, 0);
+	check_eq(world.cuda->cuMemcpyHtoD(va, pinned, SIZE), CUDA_SUCCESS);
+	check_eq(world.fault("cuda.host:2"), 0);
+	check_eq(ce(ordinary, SIZE, BL_COPY_FROM), 0);
+	check_eq(world.fault(""), 0);
+	check(!memcmp(ordinary, pinned, SIZE));
+	must_work();
+	memset(ordinary, 0, SIZE);
+	check_eq(ce(ordinary, SIZE, BL_COPY_FROM), 0);
+	check(!memcmp(ordinary, pinned, SIZE));
+}
+
+static void no_longer_ring(void)
+{
+	child_run(without_the_longer_ring, NULL, NULL);
+}
+
 static void no_pinned_memory(void)
 {
 	child_run(without_pinned_memory, NULL, NULL);
@@ -466,6 +487,7 @@ static void flush_follows_writes(void)
 static const struct tap_test tests[] = {
 	{ "a transfer that fails is EIO, and the next copy works", transfers },
 	{ "without pinned memory ce is ENOMEM and auto uses the CPU", no_pinned_memory },
+	{ "without the longer ring long reads take the other one", no_longer_ring },
 	{ "without a stream ce is ENOMEM and auto uses the CPU", no_stream },
 	{ "without the counter the stream is polled", no_counter },
 	{ "an error while waiting is EIO, and the next copy works", failure_while_waiting },
