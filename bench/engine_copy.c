@@ -245,9 +245,10 @@ static void set_up(int ordinal, size_t size)
 
 static void usage(void)
 {
-	printf("usage: engine_copy [-d GPU] [-s SIZE] [--push] [--budget-ms N] [--seed N] [--check]\n"
+	printf("usage: engine_copy [-d GPU] [-f FIRST] [-s SIZE] [--push] [--budget-ms N] [--seed N] [--check]\n"
 	       "                   [--json FILE]\n"
-	       "Times bl_copy() with each engine, bare CUDA copies and plain streaming loads, up to SIZE bytes (16M).\n"
+	       "Times bl_copy() with each engine, bare CUDA copies and plain streaming loads, from FIRST (8) to SIZE\n"
+	       "bytes (16M).\n"
 	       "With --push reads by a kernel that stays on the GPU are allowed, and timed as well.\n"
 	       "With --budget-ms a line is measured for N ms (60): more samples, for ways that are nearly equal.\n"
 	       "With --check the exit status is 1 when a target of docs/copy-engine.md is missed.\n");
@@ -283,15 +284,17 @@ static void heading(double clock, uint32_t seed)
 int main(int argc, char **argv)
 {
 	struct json_object *lines = tool_json_array();
-	size_t size = 16UL << 20;
+	size_t first = 8, size = 16UL << 20;
 	const char *json = NULL;
 	int ordinal = 0, check = 0, missed = 0, opt;
 	uint32_t seed = 1, random;
 	double clock;
 
-	while ((opt = getopt_long(argc, argv, "d:s:h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "d:f:s:h", options, NULL)) != -1) {
 		if (opt == 'd')
 			ordinal = (int)tool_number("-d", optarg, 0, 63);
+		else if (opt == 'f')
+			first = tool_number("-f", optarg, 8, 1UL << 30);
 		else if (opt == 's')
 			size = tool_number("-s", optarg, 64 << 10, 1UL << 30);
 		else if (opt == 'r')
@@ -314,7 +317,7 @@ int main(int argc, char **argv)
 	heading(clock, seed);
 	random = seed;
 	for (int what = 0; what < 4; what++) {
-		for (size_t len = 8; len <= size; len *= 2) {
+		for (size_t len = first; len <= size; len *= 2) {
 			struct row row = { .len = len, .dir = what < 2 ? BL_COPY_FROM : BL_COPY_TO,
 					   .pinned = what % 2 == 0 };
 
