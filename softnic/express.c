@@ -41,6 +41,20 @@ static bool is_next(const struct bl_sq *sq, const uint8_t *raw)
 	return bl_wqe_index(raw) == (uint16_t)sq->pi && nr && nr * BL_WQE_SEG <= BL_SNIC_WQEBB;
 }
 
+/*
+ * One that has brought its bytes was given without a release: where they do not count, its memory is read behind that of
+ * its doorbell.
+ */
+static bool is_whole(const struct bl_sq *sq, const uint8_t *raw)
+{
+	struct bl_wqe wqe;
+	const char *why;
+
+	if (!bl_wqe_is_marked(raw))
+		return true;
+	return !sq->waits && (bl_wqe_parse(raw, &wqe, &why) || wqe.brought);
+}
+
 /* All before it are taken, and its place in the copy of the ring is free. */
 static bool has_room(const struct bl_snic_qp *qp)
 {
@@ -92,7 +106,7 @@ void bl_express_look(struct bl_snic_qp *qp)
 	if (ret == -EAGAIN)
 		return;
 	sq->express_seen = first;
-	if (ret || !is_next(sq, whole.raw))
+	if (ret || !is_next(sq, whole.raw) || !is_whole(sq, whole.raw))
 		return;
 	memcpy(sq->blocks + (size_t)(sq->pi & (qp->attr.sq_nr - 1)) * BL_SNIC_WQEBB, whole.raw, sizeof(whole.raw));
 	sq->pi++;

@@ -63,6 +63,7 @@ struct bl_wr {
  * @watched: count of posted blocks, or NULL
  * @express: words of a request that is given whole, or NULL; @express_seen: the first one, when it is no news
  * @seen:    doorbell record or register as it was last read
+ * @waits:   there was a WAIT: what others have brought along may be older than what it waits for
  * @lost:    its memory is there no more
  */
 struct bl_sq {
@@ -75,6 +76,7 @@ struct bl_sq {
 	const uint64_t *express;
 	uint64_t express_seen;
 	uint64_t seen;
+	bool waits;
 	bool lost;
 };
 

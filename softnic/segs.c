@@ -18,6 +18,15 @@ static enum bl_syndrome bad(struct bl_wr *wr, enum bl_syndrome syndrome, const s
 	return syndrome;
 }
 
+/* Data that came along with the request: all of its one segment. */
+static bool take_brought(const struct bl_wr *wr, const struct bl_wqe_piece *piece, uint8_t *dst)
+{
+	if (!wr->wqe.brought || piece->len != wr->wqe.brought)
+		return false;
+	memcpy(dst, bl_wqe_brought(&wr->wqe, wr->raw), piece->len);
+	return true;
+}
+
 /* The region of a piece; NULL when there is none, which is then noted. */
 static struct bl_snic_mr *region(struct bl_snic_qp *qp, struct bl_wr *wr, const struct bl_wqe_piece *piece,
 				 unsigned int access, uint64_t *off_p)
@@ -47,7 +56,8 @@ enum bl_syndrome bl_segs_gather(struct bl_snic_qp *qp, struct bl_wr *wr, uint64_
 			mr = region(qp, wr, &piece, 0, &at);
 			if (!mr)
 				return wr->syndrome;
-			if (!bl_early_take(wr, &piece, dst) && bl_snic_mem_read(&mr->mem, at, dst, piece.len))
+			if (!take_brought(wr, &piece, dst) && !bl_early_take(wr, &piece, dst) &&
+			    bl_snic_mem_read(&mr->mem, at, dst, piece.len))
 				return bad(wr, BL_SYNDROME_LOCAL_ACCESS, &piece, "the memory cannot be read any more");
 		}
 		dst += piece.len;

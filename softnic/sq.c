@@ -173,6 +173,7 @@ static void add(struct bl_snic_qp *qp, const struct bl_wr *wr)
 	sq->tail++;
 	sq->taken += wr->nr_bb;
 	sq->late = 0;
+	sq->waits = sq->waits || wr->wqe.opcode == BL_WQE_WAIT;
 	bl_snic_count(qp->nic, BL_SNIC_WQE, 1);
 	if (wr->syndrome)
 		bl_snic_count(qp->nic, BL_SNIC_WQE_BAD, 1);
@@ -220,6 +221,8 @@ static void add_parsed(struct bl_snic_qp *qp, unsigned int nr_bb)
 		wr.syndrome = BL_SYNDROME_LOCAL_OPERATION;
 		wr.why = why;
 	}
+	if (qp->sq.waits)
+		wr.wqe.brought = 0;
 	add(qp, &wr);
 }
 

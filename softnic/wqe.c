@@ -8,7 +8,9 @@
 #define OPMOD_EXT_8 9
 
 /* Fields of the control segment. */
-enum { OPMOD = 0, OPCODE = 3, QPN_DS = 4, FM_CE_SE = 11, CTRL_IMM = 12 };
+enum { OPMOD = 0, OPCODE = 3, QPN_DS = 4, BROUGHT_LEN = 10, FM_CE_SE = 11, CTRL_IMM = 12 };
+
+#define BLOCK 64
 
 static void parse_ctrl(const uint8_t *raw, struct bl_wqe *wqe)
 {
@@ -177,6 +179,22 @@ static enum bl_syndrome parse_data(const uint8_t *raw, struct bl_wqe *wqe, const
 	return BL_SYNDROME_NONE;
 }
 
+/*
+ * What it has brought is that of its memory at the time of its post. Of one that is to wait for something, the memory may be
+ * written until then.
+ */
+static uint8_t brought(const uint8_t *raw, const struct bl_wqe *wqe)
+{
+	bool sends = wqe->opcode == BL_WQE_SEND || wqe->opcode == BL_WQE_SEND_IMM || wqe->opcode == BL_WQE_WRITE ||
+		     wqe->opcode == BL_WQE_WRITE_IMM;
+
+	if (!bl_wqe_is_marked(raw) || !sends || wqe->fence || wqe->nr_segs != wqe->first_seg + 1 ||
+	    bl_be32(raw + wqe->first_seg * BL_WQE_SEG) != raw[BROUGHT_LEN] ||
+	    raw[BROUGHT_LEN] > BLOCK - wqe->nr_segs * BL_WQE_SEG)
+		return 0;
+	return raw[BROUGHT_LEN];
+}
+
 enum bl_syndrome bl_wqe_parse(const uint8_t *raw, struct bl_wqe *wqe, const char **why_p)
 {
 	const char *why;
@@ -193,6 +211,7 @@ enum bl_syndrome bl_wqe_parse(const uint8_t *raw, struct bl_wqe *wqe, const char
 		return operation(why, why_p);
 	if (wqe->opcode == BL_WQE_NOP || wqe->opcode == BL_WQE_WAIT)
 		return BL_SYNDROME_NONE;
+	wqe->brought = brought(raw, wqe);
 	return parse_data(raw, wqe, why_p);
 }
 

@@ -44,6 +44,9 @@ enum bl_wqe_ce { BL_WQE_CE_ERROR, BL_WQE_CE_FIRST_ERROR, BL_WQE_CE_ALWAYS, BL_WQ
 #define BL_WQE_MAX_BYTES (BL_WQE_MAX_SEGS * BL_WQE_SEG)
 #define BL_WQE_MAX_LEN	 (1U << 30)
 
+/* Byte 9 of a request that brings its bytes along; how many is byte 10. */
+#define BL_WQE_BROUGHT 0xb1
+
 /* Syndromes of what is wrong with a request or came of it. */
 enum bl_syndrome {
 	BL_SYNDROME_NONE = 0x00,
@@ -73,6 +76,8 @@ enum bl_syndrome {
  * @imm:	 immediate, as it stands there
  * @rkey, @raddr: of requests that name remote memory
  * @len:	 bytes of its data segments; of atomics @operand_len
+ * @brought:	 bytes of its one data segment that its block has behind the last segment: those that the memory had when it
+ *		 was posted; 0: none
  * @swap_add, @compare, @swap_mask, @compare_mask: of atomics; the field boundary of a masked add is in @compare_mask
  * @wait_index, @wait_cqn: of WAIT
  */
@@ -89,6 +94,7 @@ struct bl_wqe {
 	uint32_t imm;
 	uint32_t rkey;
 	uint32_t len;
+	uint8_t brought;
 	uint64_t raddr;
 	uint64_t swap_add;
 	uint64_t compare;
@@ -118,6 +124,18 @@ static inline unsigned int bl_wqe_nr_segs(const uint8_t *raw)
  * Return: enum bl_syndrome, BL_SYNDROME_NONE when it is good.
  */
 enum bl_syndrome bl_wqe_parse(const uint8_t *raw, struct bl_wqe *wqe, const char **why_p);
+
+/* Whether a request says that it has brought its bytes along. */
+static inline bool bl_wqe_is_marked(const uint8_t *raw)
+{
+	return raw[9] == BL_WQE_BROUGHT;
+}
+
+/* The bytes that a request has brought along: as many as @wqe->brought says. */
+static inline const uint8_t *bl_wqe_brought(const struct bl_wqe *wqe, const uint8_t *raw)
+{
+	return raw + wqe->nr_segs * BL_WQE_SEG;
+}
 
 /**
  * struct bl_wqe_piece - a piece of a request's data
