@@ -85,9 +85,9 @@ int bl_export_queues(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr
 	dev->sq_wqe_daddr = (uint8_t *)(uintptr_t)(sq_nr ? va + (uint64_t)((char *)sq - first) : 0);
 	if (rq_nr) {
 		dev->rq_wqe_daddr = (uint8_t *)(uintptr_t)va;
-		dev->rq_wqe_num = rq_nr;
-		dev->rq_wqe_mask = rq_nr - 1;
-		dev->rq_wqe_shift = (uint32_t)__builtin_ctz(rq_bytes);
+		dev->rq_wqe_num = (uint16_t)rq_nr;
+		dev->rq_wqe_mask = (uint16_t)(rq_nr - 1);
+		dev->rq_wqe_shift = (uint8_t)__builtin_ctz(rq_bytes);
 	}
 	ret = first ? bl_gpu_is_device(qp->gpu, first, &device) : 0;
 	if (ret)

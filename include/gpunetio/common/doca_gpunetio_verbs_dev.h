@@ -25,6 +25,16 @@ extern "C" {
 /* Words by which a WQE is given whole to a NIC that is a CPU. */
 #define BL_GPUNETIO_EXPRESS_WORDS 16
 
+/*
+ * A WQE that brings the bytes of its one data segment along, to a NIC that is a CPU: they lie in its slot behind the last
+ * segment, and bytes 9 and 10 of the control segment, which are reserved, are this mark and how many they are.
+ */
+#define BL_GPUNETIO_BROUGHT 0xb1
+
+/* Regions in the table of what threads may bring; a region's place is the high bits of its key. */
+#define BL_GPUNETIO_REGIONS_SHIFT 11
+#define BL_GPUNETIO_REGIONS	  (1 << BL_GPUNETIO_REGIONS_SHIFT)
+
 /** An error word: 0, or this bit | vendor syndrome << 8 | syndrome. */
 #define DOCA_GPUNETIO_VERBS_ERROR_SET 0x80000000U
 
@@ -65,6 +75,19 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
 };
 
 /**
+ * struct bl_gpu_dev_region - registered memory of a GPU, which its threads may read in place of the NIC
+ * @key:  lkey, BE; 0: none. Written after the others, and cleared before the region goes
+ * @addr: its first byte, by which WQEs name it too
+ * @len:  bytes
+ */
+struct bl_gpu_dev_region {
+	uint64_t key;
+	uint64_t addr;
+	uint64_t len;
+	uint64_t reserved;
+};
+
+/**
  * struct doca_gpu_dev_verbs_qp - a queue pair
  * @sq_rsvd_index:  slots below are reserved by some thread
  * @sq_ready_index: slots below hold complete WQEs
@@ -84,6 +107,7 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
  * @rq_wqe_mask:    @rq_wqe_num - 1
  * @rq_wqe_shift:   log2 of the bytes of a list
  * @polled:	    1: the NIC is a CPU that polls the records, and doorbells are nothing to it
+ * @regions:	    BL_GPUNETIO_REGIONS regions whose bytes WQEs may bring along; NULL: the NIC reads them all
  * @stop_flag:	    word that ends every wait when it is not 0; may be NULL
  * @sq_express:	    BL_GPUNETIO_EXPRESS_WORDS words for a WQE that is given whole to a NIC that is a CPU: of each the low half
  *		    is four bytes of it, the high half the low half of its index plus one; NULL: there are none
@@ -115,10 +139,12 @@ struct __attribute__((__packed__)) __attribute__((aligned(8))) doca_gpu_dev_verb
 	uint64_t rq_wqe_pi;
 	uint8_t *rq_wqe_daddr;
 	uint32_t *rq_dbrec;
-	uint32_t rq_wqe_num;
-	uint32_t rq_wqe_mask;
-	uint32_t rq_wqe_shift;
-	uint32_t polled;
+	uint16_t rq_wqe_num;
+	uint16_t rq_wqe_mask;
+	uint8_t rq_wqe_shift;
+	uint8_t polled;
+	uint16_t reserved0;
+	const struct bl_gpu_dev_region *regions;
 	uint32_t *stop_flag;
 	uint64_t *sq_express;
 	struct doca_gpu_dev_verbs_cq cq_sq;

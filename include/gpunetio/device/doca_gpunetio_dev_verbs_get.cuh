@@ -95,7 +95,7 @@ BL_DEVICE int doca_gpu_dev_verbs_get_warp(struct doca_gpu_dev_verbs_qp *qp, stru
 	}
 	ret = bl_dev_warp_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 1 + extra, code_opt, &post);
 	if (!ret) {
-		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_READ, 0, &range, 0, (uint32_t)size);
+		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_READ, 0, &range, (uint32_t)size, code_opt);
 		if (extra)
 			bl_dev_fill_dump(qp, post.first + post.nr - 1, daddr);
 	}

@@ -46,8 +46,8 @@ BL_DEVICE int doca_gpu_dev_verbs_put_warp(struct doca_gpu_dev_verbs_qp *qp, stru
 	}
 	ret = bl_dev_warp_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 1, code_opt, &post);
 	if (!ret)
-		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE, 0, &range, 0,
-			(uint32_t)size);
+		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE, 0, &range,
+			(uint32_t)size, code_opt);
 	return bl_dev_warp_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret,
 		out_ticket, code_opt);
 }
@@ -195,8 +195,8 @@ BL_DEVICE int doca_gpu_dev_verbs_put_signal_warp(struct doca_gpu_dev_verbs_qp *q
 	}
 	ret = bl_dev_warp_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 2, code_opt, &post);
 	if (!ret) {
-		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE, 0, &range, 0,
-			(uint32_t)size);
+		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE, 0, &range,
+			(uint32_t)size, code_opt);
 		bl_dev_fill_add(qp, post.first + post.nr - 1, sig_raddr, sig_laddr, sig_val);
 	}
 	return bl_dev_warp_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret,

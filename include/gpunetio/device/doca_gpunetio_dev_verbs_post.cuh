@@ -7,6 +7,7 @@
 #ifndef DOCA_GPUNETIO_DEV_VERBS_POST_CUH
 #define DOCA_GPUNETIO_DEV_VERBS_POST_CUH
 
+#include "bl_gpunetio_dev_bring.cuh"
 #include "doca_gpunetio_dev_verbs_qp.cuh"
 
 #define BL_DEV_ALWAYS_CQE DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE
@@ -88,14 +89,16 @@ BL_DEVICE struct doca_gpu_dev_verbs_wqe *bl_dev_slot(struct doca_gpu_dev_verbs_q
 
 /* One WQE of at most 1 GiB. Of nothing: a NOP, but for an immediate, which the peer waits for. */
 BL_DEVICE void bl_dev_fill_piece(struct doca_gpu_dev_verbs_qp *qp, uint64_t index, uint32_t opcode, uint32_t imm,
-				 const struct bl_dev_range *range, size_t off, uint32_t bytes)
+				 const struct bl_dev_range *range, uint32_t bytes, uint32_t code_opt)
 {
 	struct doca_gpu_dev_verbs_wqe *wqe = bl_dev_slot(qp, index);
 
-	if (bytes) {
-		doca_gpu_dev_verbs_wqe_prepare_write(qp, wqe, (uint16_t)index, opcode, BL_DEV_ALWAYS_CQE, imm,
-						     range->raddr.addr + off, range->raddr.key, range->laddr.addr + off,
-						     range->laddr.key, bytes);
+	if (opcode != DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_READ &&
+	    bl_dev_may_bring<BL_DEV_WRITE_SEGS>(qp, range->laddr, bytes, code_opt)) {
+		bl_dev_write_brought(qp, wqe, (uint16_t)index, opcode, imm, range->raddr, range->laddr, bytes);
+	} else if (bytes) {
+		doca_gpu_dev_verbs_wqe_prepare_write(qp, wqe, (uint16_t)index, opcode, BL_DEV_ALWAYS_CQE, imm, range->raddr.addr,
+						     range->raddr.key, range->laddr.addr, range->laddr.key, bytes);
 	} else if (opcode == DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE_IMM) {
 		bl_dev_ctrl(wqe, (uint16_t)index, opcode, qp->sq_num_shift8_be_2ds, BL_DEV_ALWAYS_CQE, imm);
 		bl_dev_raddr(wqe, range->raddr.addr, range->raddr.key);
@@ -106,14 +109,14 @@ BL_DEVICE void bl_dev_fill_piece(struct doca_gpu_dev_verbs_qp *qp, uint64_t inde
 
 /* As many WQEs of a range as @nr says, or until its end; what is left of it stays in @range. */
 BL_DEVICE void bl_dev_fill_range(struct doca_gpu_dev_verbs_qp *qp, uint64_t first, uint64_t nr, const struct bl_dev_range_op *op,
-				 struct bl_dev_range *range)
+				 struct bl_dev_range *range, uint32_t code_opt)
 {
 	for (uint64_t i = 0; i < nr; i++) {
 		uint32_t bytes = (uint32_t)(range->size < DOCA_GPUNETIO_VERBS_MAX_TRANSFER_SIZE ?
 						    range->size : DOCA_GPUNETIO_VERBS_MAX_TRANSFER_SIZE);
 		bool last = bytes == range->size;
 
-		bl_dev_fill_piece(qp, first + i, last ? op->last_opcode : op->opcode, last ? op->imm : 0, range, 0, bytes);
+		bl_dev_fill_piece(qp, first + i, last ? op->last_opcode : op->opcode, last ? op->imm : 0, range, bytes, code_opt);
 		range->raddr.addr += bytes;
 		range->laddr.addr += bytes;
 		range->size -= bytes;
@@ -140,14 +143,14 @@ BL_DEVICE int bl_dev_begin_range(struct doca_gpu_dev_verbs_qp *qp, const struct 
 		ret = bl_dev_begin<RS, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, room, code_opt, post);
 		if (ret)
 			return ret;
-		bl_dev_fill_range(qp, post->first, room, op, &range);
+		bl_dev_fill_range(qp, post->first, room, op, &range, code_opt);
 		ret = bl_dev_commit<RS, NH, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, post, code_opt);
 		if (ret)
 			return ret;
 	}
 	ret = bl_dev_begin<RS, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, nr + extra, code_opt, post);
 	if (!ret)
-		bl_dev_fill_range(qp, post->first, nr, op, &range);
+		bl_dev_fill_range(qp, post->first, nr, op, &range, code_opt);
 	return ret;
 }
 

@@ -17,11 +17,13 @@ BL_DEVICE int bl_dev_check_message(size_t size)
 }
 
 BL_DEVICE void bl_dev_fill_send(struct doca_gpu_dev_verbs_qp *qp, uint64_t index, uint32_t opcode, uint32_t imm,
-				struct doca_gpu_dev_verbs_addr laddr, size_t size)
+				struct doca_gpu_dev_verbs_addr laddr, size_t size, uint32_t code_opt)
 {
 	struct doca_gpu_dev_verbs_wqe *wqe = bl_dev_slot(qp, index);
 
-	if (!size)
+	if (bl_dev_may_bring<BL_DEV_SEND_SEGS>(qp, laddr, (uint32_t)size, code_opt))
+		bl_dev_send_brought(qp, wqe, (uint16_t)index, opcode, imm, laddr, (uint32_t)size);
+	else if (!size)
 		doca_gpu_dev_verbs_wqe_prepare_send_empty(qp, wqe, (uint16_t)index, opcode, BL_DEV_ALWAYS_CQE, imm);
 	else if (opcode == DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND_IMM)
 		doca_gpu_dev_verbs_wqe_prepare_send_imm(qp, wqe, (uint16_t)index, BL_DEV_ALWAYS_CQE, imm, laddr.addr, laddr.key,
@@ -49,7 +51,7 @@ BL_DEVICE int doca_gpu_dev_verbs_send_thread(struct doca_gpu_dev_verbs_qp *qp, s
 	if (!ret)
 		ret = bl_dev_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 1, code_opt, &post);
 	if (!ret)
-		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND, 0, laddr, size);
+		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND, 0, laddr, size, code_opt);
 	return bl_dev_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret, out_ticket,
 		code_opt);
 }
@@ -70,7 +72,7 @@ BL_DEVICE int doca_gpu_dev_verbs_send_warp(struct doca_gpu_dev_verbs_qp *qp, str
 	}
 	ret = bl_dev_warp_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 1, code_opt, &post);
 	if (!ret)
-		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND, 0, laddr, size);
+		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND, 0, laddr, size, code_opt);
 	return bl_dev_warp_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret,
 		out_ticket, code_opt);
 }
@@ -114,7 +116,7 @@ BL_DEVICE int doca_gpu_dev_verbs_send_imm_thread(struct doca_gpu_dev_verbs_qp *q
 	if (!ret)
 		ret = bl_dev_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 1, code_opt, &post);
 	if (!ret)
-		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND_IMM, imm, laddr, size);
+		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND_IMM, imm, laddr, size, code_opt);
 	return bl_dev_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret, out_ticket,
 		code_opt);
 }
@@ -136,7 +138,7 @@ BL_DEVICE int doca_gpu_dev_verbs_send_imm_warp(struct doca_gpu_dev_verbs_qp *qp,
 	}
 	ret = bl_dev_warp_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 1, code_opt, &post);
 	if (!ret)
-		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND_IMM, imm, laddr, size);
+		bl_dev_fill_send(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND_IMM, imm, laddr, size, code_opt);
 	return bl_dev_warp_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret,
 		out_ticket, code_opt);
 }
@@ -273,8 +275,8 @@ BL_DEVICE int doca_gpu_dev_verbs_put_imm_warp(struct doca_gpu_dev_verbs_qp *qp, 
 	}
 	ret = bl_dev_warp_begin<resource_sharing_mode, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, 1, code_opt, &post);
 	if (!ret)
-		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE_IMM, imm, &range, 0,
-			(uint32_t)size);
+		bl_dev_fill_piece(qp, post.first, DOCA_GPUNETIO_IB_MLX5_OPCODE_RDMA_WRITE_IMM, imm, &range,
+			(uint32_t)size, code_opt);
 	return bl_dev_warp_finish<resource_sharing_mode, nic_handler, DOCA_GPUNETIO_VERBS_QP_SQ>(qp, &post, ret,
 		out_ticket, code_opt);
 }

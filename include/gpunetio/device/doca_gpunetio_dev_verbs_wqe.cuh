@@ -43,12 +43,17 @@ BL_DEVICE void bl_dev_seg64(void *slot, unsigned int seg, uint64_t w0, uint64_t 
 	bl_op_store_seg((char *)slot + seg * 16, words);
 }
 
-/* Control segment; @qpn_ds is one of the five values of the queue pair. */
-BL_DEVICE void bl_dev_ctrl(void *slot, uint16_t wqe_idx, uint32_t opmod_opcode, uint32_t qpn_ds, uint32_t flags, uint32_t imm)
+/* Control segment with its third word as it is; @qpn_ds is one of the five values of the queue pair. */
+BL_DEVICE void bl_dev_ctrl_word(void *slot, uint16_t wqe_idx, uint32_t opmod_opcode, uint32_t qpn_ds, uint32_t word, uint32_t imm)
 {
 	uint32_t first = opmod_opcode | (uint32_t)wqe_idx << DOCA_GPUNETIO_VERBS_WQE_IDX_SHIFT;
 
-	bl_dev_seg32(slot, 0, bl_op_bswap32(first), qpn_ds, flags << 24, imm);
+	bl_dev_seg32(slot, 0, bl_op_bswap32(first), qpn_ds, word, imm);
+}
+
+BL_DEVICE void bl_dev_ctrl(void *slot, uint16_t wqe_idx, uint32_t opmod_opcode, uint32_t qpn_ds, uint32_t flags, uint32_t imm)
+{
+	bl_dev_ctrl_word(slot, wqe_idx, opmod_opcode, qpn_ds, flags << 24, imm);
 }
 
 BL_DEVICE void bl_dev_raddr(void *slot, uint64_t raddr, uint32_t rkey)

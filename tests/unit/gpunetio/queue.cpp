@@ -39,8 +39,8 @@ void queue_init(struct test_queue *q, uint32_t slots, uint32_t handler, uint64_t
 	qp->sq_db = handler == FREE_FLOW ? q->slots : q->db;
 	qp->rq_wqe_daddr = q->rq;
 	qp->rq_dbrec = &q->dbrec[0];
-	qp->rq_wqe_num = slots;
-	qp->rq_wqe_mask = slots - 1;
+	qp->rq_wqe_num = (uint16_t)slots;
+	qp->rq_wqe_mask = (uint16_t)(slots - 1);
 	qp->rq_wqe_shift = 4;
 	qp->stop_flag = &q->stop;
 	qp->nic_handler = handler;
