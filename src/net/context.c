@@ -99,8 +99,10 @@ static struct ibv_context *open_one(const struct bl_nic_ops *ops, const char *na
 	if (ret)
 		goto free_context;
 	ret = ops ? open_nic(context, ops, name) : open_any(context, name);
-	if (!ret)
+	if (!ret) {
+		bl_regions_begin(&context->regions);
 		return publish(context);
+	}
 	bl_events_close(&context->events);
 free_context:
 	free(context);
@@ -137,6 +139,7 @@ int bl_net_close_device(struct ibv_context *ibv)
 	} else {
 		context->ops->forget(context->nic);
 	}
+	bl_regions_end(&context->regions);
 	free(context);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "events.h"
 #include "nic.h"
 #include "object.h"
+#include "regions.h"
 
 /**
  * struct bl_context - a device that a program has open; its key is &ibv
@@ -20,6 +21,7 @@
  * @caps: of the device, asked once
  * @events: what the device tells by itself
  * @source: that it is about the port or the device
+ * @regions: memory of GPUs that is registered, where caps say that requests may bring bytes from there
  */
 struct bl_context {
 	struct bl_object object;
@@ -29,6 +31,7 @@ struct bl_context {
 	struct bl_nic_caps caps;
 	struct bl_event_queue events;
 	struct bl_event_source source;
+	struct bl_regions regions;
 };
 
 /* A protection domain; its key is &ibv, its parent the context. */

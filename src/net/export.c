@@ -99,6 +99,18 @@ static void begin_express(struct bl_gpu_qp *qp)
 			(uint64_t *)(uintptr_t)(qp->control_block->va + offsetof(struct bl_control, express));
 }
 
+/* A NIC that takes bytes from requests finds them in its ring, whoever tells it of them. */
+static void begin_bringing(struct bl_gpu_qp *qp)
+{
+	struct bl_context *context = qp->verbs->context;
+	uint64_t va = 0;
+
+	if (!qp->begin.sq_wqe_num || !context->caps.brings)
+		return;
+	qp->brings = !bl_regions_show(&context->regions, qp->gpu, &va);
+	qp->begin.regions = (const struct bl_gpu_dev_region *)(uintptr_t)va;
+}
+
 static void end_service(struct bl_gpu_qp *qp)
 {
 	bl_served_end(qp);
@@ -119,6 +131,8 @@ static void undo(struct bl_gpu_qp *qp)
 	bl_gpu_free(qp->gpu, qp->dev_block);
 	bl_gpu_free(qp->gpu, qp->control_block);
 	bl_gpu_free(qp->gpu, qp->slots_block);
+	if (qp->brings)
+		bl_regions_hide(&qp->verbs->context->regions, qp->gpu);
 	bl_qp_put(qp->verbs);
 	bl_object_put(&qp->gpu->object);
 	pthread_mutex_destroy(&qp->lock);
@@ -157,8 +171,10 @@ static int fill(struct bl_gpu_qp *qp, const struct bl_net_export_attr *attr)
 	tell_distances(&qp->begin);
 	if (!ret)
 		ret = begin_service(qp);
-	if (!ret)
+	if (!ret) {
 		begin_express(qp);
+		begin_bringing(qp);
+	}
 	return ret;
 }
 

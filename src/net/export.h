@@ -69,6 +69,7 @@ struct bl_qp_array {
  * @word:      what is served: the word of @control, or the GPU's object's own index where only the record is written
  * @watched:   the NIC looks at the word itself
  * @express:   it looks at requests that are given whole
+ * @brings:    requests may bring bytes along: the table of regions is shown
  * @fold_cqe:  entry in host memory that all completions of the send queue go to, which a CPU counts; NULL: none does
  * @fold_to:   where the GPU's object has the count, as the CPU reaches it; NULL: there is no object
  * @folded:    the count
@@ -99,6 +100,7 @@ struct bl_gpu_qp {
 	const uint64_t *_Atomic word;
 	bool watched;
 	bool express;
+	bool brings;
 	const uint8_t *fold_cqe;
 	struct doca_gpu_dev_verbs_cq *_Atomic fold_to;
 	uint64_t folded;

@@ -15,12 +15,16 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |        \
 	 IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE)
 
-/* A memory region; its key is &ibv, its parent the domain. */
+/*
+ * A memory region; its key is &ibv, its parent the domain.
+ * @brings: requests may bring bytes from there: it is named by its own addresses, at which threads of a GPU find it too
+ */
 struct bl_mr {
 	struct bl_object object;
 	struct ibv_mr ibv;
 	struct bl_context *context;
 	struct bl_nic_mr *nic_mr;
+	bool brings;
 };
 
 #define mr_of(obj) ((struct bl_mr *)(obj)) /* the object is its first member */
@@ -60,6 +64,9 @@ static int mr_create(struct bl_pd *pd, const struct bl_nic_memory *memory, uint6
 	mr->ibv.addr = memory->addr;
 	mr->ibv.length = memory->len;
 	mr->ibv.handle = mr->ibv.lkey >> 8;
+	mr->brings = context->caps.brings && memory->addr && iova == (uintptr_t)memory->addr;
+	if (mr->brings)
+		bl_regions_add(&context->regions, mr->ibv.lkey, iova, memory->len);
 	bl_object_add(&mr->object, BL_MR, &mr->ibv, &pd->object);
 	*mr_p = mr;
 	return 0;
@@ -132,8 +139,12 @@ int bl_net_dereg_mr(struct ibv_mr *ibv)
 	if (ret)
 		return bl_positive_errno(ret);
 	mr = mr_of(object);
+	if (mr->brings)
+		bl_regions_remove(&mr->context->regions, ibv->lkey);
 	ret = mr->context->ops->mr_destroy(mr->context->nic, mr->nic_mr);
 	if (ret) {
+		if (mr->brings)
+			bl_regions_add(&mr->context->regions, ibv->lkey, (uintptr_t)ibv->addr, ibv->length);
 		bl_object_untake(object);
 		return bl_positive_errno(ret);
 	}

@@ -38,6 +38,7 @@ struct bl_nic_srq;
  *		   segments of one; 0: there are none
  * @lids:	   ports have local identifiers: InfiniBand
  * @cpu:	   it is a CPU: queues that it reads are better off in host memory, where a GPU reaches them too
+ * @brings:	   it takes bytes that requests bring along, doca_gpunetio_verbs_dev.h, for those of their memory
  */
 struct bl_nic_caps {
 	uint32_t max_qp;
@@ -62,6 +63,7 @@ struct bl_nic_caps {
 	bool no_atomics;
 	bool lids;
 	bool cpu;
+	bool brings;
 };
 
 /**

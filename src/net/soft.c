@@ -53,6 +53,7 @@ static int soft_caps(struct bl_nic *nic, struct bl_nic_caps *caps)
 		.uc = true,
 		.no_dbrec = true,
 		.cpu = true,
+		.brings = true,
 	};
 	return 0;
 }

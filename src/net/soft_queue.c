@@ -10,6 +10,7 @@
 #include "net/log.h"
 #include "gpunetio/common/doca_gpunetio_verbs_dev.h"
 #include "softnic/snic_srq.h"
+#include "softnic/wqe.h"
 
 #define snic_cq(cq)   ((struct bl_snic_cq *)(cq))
 #define snic_srq(srq) ((struct bl_snic_srq *)(srq))
@@ -261,6 +262,7 @@ int bl_soft_qp_watch(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *w
 }
 
 _Static_assert(BL_GPUNETIO_EXPRESS_WORDS == BL_SNIC_EXPRESS_WORDS, "kernels write what the NIC reads");
+_Static_assert(BL_GPUNETIO_BROUGHT == BL_WQE_BROUGHT, "kernels say what the NIC reads");
 
 int bl_soft_qp_express(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *line)
 {
