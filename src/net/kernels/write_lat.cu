@@ -46,18 +46,31 @@ static __device__ inline void write_wqe(const struct bl_net_lat &run, uint64_t i
 					     run.from_key, (uint32_t)run.size);
 }
 
+/* Whether the message can travel in the request although it is not inline: this thread reads it where the NIC would. */
+static __device__ inline bool is_brought(const struct bl_net_lat &run)
+{
+	return !is_inline(run) && run.qp->sq_express &&
+	       bl_gpu_dev_verbs_can_bring(run.qp, run.from, run.from_key, (uint32_t)run.size);
+}
+
 /* Whether a CPU looks at each slot: marking it ready tells of it. */
 static __device__ inline bool is_by_slot(const struct bl_net_lat &run)
 {
 	return run.qp->nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW;
 }
 
+/* The next message: its request, and whether that will bring it along. */
+struct next {
+	struct doca_gpu_dev_verbs_wqe wqe;
+	bool brings;
+};
+
 /*
  * What can be done before it is known that there is to be one: the request, in its slot, where BlueFlame takes it from, and in
  * registers.
  */
 static __device__ inline void prepare(const struct bl_net_lat &run, uint64_t index, uint64_t message,
-				      struct doca_gpu_dev_verbs_wqe *staged, struct doca_gpu_dev_verbs_wqe &ready)
+				      struct doca_gpu_dev_verbs_wqe *staged, struct next &next)
 {
 	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
 
@@ -65,8 +78,9 @@ static __device__ inline void prepare(const struct bl_net_lat &run, uint64_t ind
 	if (is_inline(run))
 		set_message(run, message);
 	write_wqe(run, index, staged);
-	for (unsigned int i = 0; i < sizeof(ready); i += sizeof(uint64_t))
-		*(uint64_t *)(void *)(ready.inl_data + i) = bl_op_word(staged->inl_data + i);
+	for (unsigned int i = 0; i < sizeof(next.wqe); i += sizeof(uint64_t))
+		*(uint64_t *)(void *)(next.wqe.inl_data + i) = bl_op_word(staged->inl_data + i);
+	next.brings = is_brought(run);
 	write_wqe(run, index, doca_gpu_dev_verbs_get_wqe_ptr(run.qp, (uint16_t)index));
 	/* nobody else uses the queue */
 	if (!is_by_slot(run))
@@ -76,18 +90,21 @@ static __device__ inline void prepare(const struct bl_net_lat &run, uint64_t ind
 /* The request that was prepared. */
 template <bool blueflame>
 static __device__ inline int send(const struct bl_net_lat &run, uint64_t index, uint64_t message,
-				  struct doca_gpu_dev_verbs_wqe *staged, const struct doca_gpu_dev_verbs_wqe &ready)
+				  struct doca_gpu_dev_verbs_wqe *staged, struct next &next)
 {
 	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
 	constexpr auto all = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS;
 
-	/* an inline message tells of nothing but itself */
-	if (is_inline(run) && run.qp->sq_express)
-		return bl_gpu_dev_verbs_submit_express<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD>(run.qp, index + 1, &ready);
 	if (!is_inline(run))
 		set_message(run, message);
+	if (next.brings)
+		bl_gpu_dev_verbs_wqe_bring(&next.wqe, run.from, (uint32_t)run.size);
+	/* a message that lies in the request tells of nothing but itself */
+	if (run.qp->sq_express && (is_inline(run) || next.brings))
+		return bl_gpu_dev_verbs_submit_express<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD>(run.qp, index + 1,
+												    &next.wqe);
 	if (run.qp->sq_express)
-		return bl_gpu_dev_verbs_submit_express<mine, all>(run.qp, index + 1, &ready);
+		return bl_gpu_dev_verbs_submit_express<mine, all>(run.qp, index + 1, &next.wqe);
 	/* where a CPU looks at slots it is told here */
 	if (is_by_slot(run))
 		doca_gpu_dev_verbs_mark_wqes_ready<mine>(run.qp, index, index);
@@ -108,19 +125,19 @@ static __device__ inline void note(const struct bl_net_lat &run, uint64_t round,
 
 template <bool blueflame>
 static __device__ inline int play(const struct bl_net_lat &run, uint64_t index, uint64_t round, uint64_t &start,
-				  struct doca_gpu_dev_verbs_wqe *staged, struct doca_gpu_dev_verbs_wqe &ready)
+				  struct doca_gpu_dev_verbs_wqe *staged, struct next &next)
 {
 	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
 	int ret = run.first ? 0 : await(run, round + 1);
 
 	if (!ret)
-		ret = send<blueflame>(run, index, round + 1, staged, ready);
+		ret = send<blueflame>(run, index, round + 1, staged, next);
 	note(run, round, start);
 	/* for the next one, while this one is on its way */
 	if (!ret)
 		ret = doca_gpu_dev_verbs_wait_until_slot_available<mine>(run.qp, index + 1);
 	if (!ret && round + 1 < run.rounds)
-		prepare(run, index + 1, round + 2, staged, ready);
+		prepare(run, index + 1, round + 2, staged, next);
 	return ret || !run.first ? ret : await(run, round + 1);
 }
 
@@ -128,12 +145,12 @@ template <bool blueflame>
 static __device__ inline void play_all(const struct bl_net_lat &run, struct doca_gpu_dev_verbs_wqe *staged)
 {
 	uint64_t begin = run.qp->sq_wqe_pi, start = 0;
-	struct doca_gpu_dev_verbs_wqe ready;
+	struct next next;
 	int ret;
 
-	prepare(run, begin, 1, staged, ready);
+	prepare(run, begin, 1, staged, next);
 	for (uint64_t round = 0; round < run.rounds; round++) {
-		ret = play<blueflame>(run, begin + round, round, start, staged, ready);
+		ret = play<blueflame>(run, begin + round, round, start, staged, next);
 		if (ret) {
 			bl_net_failed(run.state, ret, 0, round);
 			return;
