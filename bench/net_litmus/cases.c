@@ -26,6 +26,8 @@ static const struct litmus_shape shapes[BL_LITMUS_NR_SHAPES] = {
 	[BL_LITMUS_WQE] = { GPU | NIC, 3, TOLD_TOO_EARLY | TOLD_OF_NOTHING,
 			    "GPU: WQE, record, doorbell; NIC: r0 doorbell, r1 record, r2 WQE" },
 	[BL_LITMUS_WHOLE] = { GPU | NIC, 2, TOLD_TOO_EARLY, "GPU: message, marked words; NIC: r0 all of the words, r1 message" },
+	[BL_LITMUS_BROUGHT] = { GPU | OTHER | NIC, 2, TOLD_TOO_EARLY,
+				"other GPU thread: message, word; GPU: word, message into marked words; NIC: r0 all of them, r1 message there" },
 	[BL_LITMUS_SUBMIT] = { GPU | NIC, 3, TOLD_OF_NOTHING, "GPU: submit(); NIC: r0 doorbell or word, r1 record, r2 WQE" },
 };
 
@@ -67,6 +69,7 @@ const struct litmus_case litmus_cases[] = {
 	WITH_AND_WITHOUT("wqe_record_doorbell", BL_LITMUS_WQE, ON_GPU, HOST, 0),
 	WITH_AND_WITHOUT("given_whole", BL_LITMUS_WHOLE, HOST, HOST, 0),
 	WITH_AND_WITHOUT("given_whole", BL_LITMUS_WHOLE, ON_GPU, HOST, 0),
+	WITH_AND_WITHOUT("brought", BL_LITMUS_BROUGHT, ON_GPU, HOST, 1),
 	SUBMIT("submit_proxy", HOST, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY),
 	SUBMIT("submit_proxy", ON_GPU, DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY),
 	SUBMIT("submit_doorbell", HOST, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB),

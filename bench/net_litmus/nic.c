@@ -107,8 +107,8 @@ static uint32_t look(const struct litmus_nic *nic, const void *word, uint64_t nr
 	return seen;
 }
 
-/* Of a request that is given whole: old when a word is of another one. */
-static uint32_t whole_seen(const struct litmus_nic *nic, const unsigned char *words, uint64_t nr)
+/* Of a request that is given whole: old when a word is of another one. @brought: the message that it brings, or NULL. */
+static uint32_t whole_seen(const struct litmus_nic *nic, const unsigned char *words, uint64_t nr, uint64_t *brought)
 {
 	for (uint32_t i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i++) {
 		uint64_t word = load8(nic, words + i * 8UL);
@@ -116,7 +116,9 @@ static uint32_t whole_seen(const struct litmus_nic *nic, const unsigned char *wo
 
 		if (seen != BL_LITMUS_NEW)
 			return seen;
-		if ((uint32_t)word != (uint32_t)nr + i)
+		if (brought && i / 2 == BL_LITMUS_BROUGHT_AT / 2)
+			*brought |= (uint64_t)(uint32_t)word << (i % 2 * 32);
+		else if ((uint32_t)word != (uint32_t)nr + i)
 			return BL_LITMUS_BROKEN;
 	}
 	return BL_LITMUS_NEW;
@@ -129,10 +131,26 @@ static uint8_t take(const struct litmus_nic *nic, uint64_t nr, uint64_t random)
 	uint32_t told = BL_LITMUS_OLD;
 
 	for (uint32_t looks = bl_litmus_looks(random); told == BL_LITMUS_OLD && again(nic, nr, &looks);)
-		told = whole_seen(nic, nic->y + off, nr);
+		told = whole_seen(nic, nic->y + off, nr, NULL);
 	/* the words before the message */
 	acquire(nic);
 	return bl_litmus_bits(0, told) | bl_litmus_bits(1, bl_litmus_seen(load8(nic, nic->x + off), nr, 64));
+}
+
+/* All words, of which two are the message. */
+static uint8_t take_brought(const struct litmus_nic *nic, uint64_t nr, uint64_t random)
+{
+	uint32_t told = BL_LITMUS_OLD;
+	uint64_t message = 0;
+
+	for (uint32_t looks = bl_litmus_looks(random); told == BL_LITMUS_OLD && again(nic, nr, &looks);) {
+		message = 0;
+		told = whole_seen(nic, nic->y + bl_litmus_off(nr), nr, &message);
+	}
+	/* what is not all there says nothing */
+	if (told == BL_LITMUS_OLD)
+		message = 0;
+	return bl_litmus_bits(0, told) | bl_litmus_bits(1, bl_litmus_seen(message, nr, 64));
 }
 
 /* The flag, then the message. */
@@ -316,6 +334,8 @@ static uint8_t play(const struct litmus_nic *nic, uint64_t nr, uint64_t random)
 		return fetch(nic, nr, random);
 	case BL_LITMUS_WHOLE:
 		return take(nic, nr, random);
+	case BL_LITMUS_BROUGHT:
+		return take_brought(nic, nr, random);
 	default:
 		return fetch_submitted(nic, nr, random);
 	}

@@ -261,13 +261,18 @@ static __device__ inline void post(run_t &run, uint64_t nr)
 	bl_op_store_mmio(word_of(run.y, nr), nr);
 }
 
+static __device__ inline void fill_whole(struct doca_gpu_dev_verbs_wqe *wqe, uint64_t nr)
+{
+	for (uint32_t i = 0; i < 8; i++)
+		*(uint64_t *)(void *)(wqe->inl_data + i * 8) = (uint64_t)((uint32_t)nr + 2 * i + 1) << 32 | (uint32_t)(nr + 2 * i);
+}
+
 /* The message, and a request in words that say themselves which one they are of. */
 static __device__ inline void give(run_t &run, uint64_t nr)
 {
 	struct doca_gpu_dev_verbs_wqe wqe;
 
-	for (uint32_t i = 0; i < 8; i++)
-		*(uint64_t *)(void *)(wqe.inl_data + i * 8) = (uint64_t)((uint32_t)nr + 2 * i + 1) << 32 | (uint32_t)(nr + 2 * i);
+	fill_whole(&wqe, nr);
 	if (run.how == BL_LITMUS_SWAPPED) {
 		bl_dev_give_whole(word_of(run.y, nr), &wqe, nr);
 		gape();
@@ -278,6 +283,24 @@ static __device__ inline void give(run_t &run, uint64_t nr)
 	/* the message before the words */
 	release(run);
 	bl_dev_give_whole(word_of(run.y, nr), &wqe, nr);
+}
+
+/* A message that another thread wrote, which told this one, in such a request: no release stands between the two. */
+static __device__ inline uint32_t bring(run_t &run, uint64_t nr)
+{
+	uint32_t end = await(run, word_of(run.z, nr), nr);
+	struct doca_gpu_dev_verbs_wqe wqe;
+	uint64_t message[1];
+
+	if (end)
+		return end;
+	/* the word before the message */
+	acquire(run);
+	bl_dev_load_brought(message, (uint64_t)(uintptr_t)word_of(run.x, nr), sizeof(message));
+	fill_whole(&wqe, nr);
+	*(uint64_t *)(void *)(wqe.inl_data + BL_LITMUS_BROUGHT_AT * 4) = message[0];
+	bl_dev_give_whole(word_of(run.y, nr), &wqe, nr);
+	return 0;
 }
 
 static __device__ inline uint32_t submit(run_t &run, uint64_t nr)
@@ -322,6 +345,8 @@ static __device__ inline uint32_t play(run_t &run, uint64_t nr, uint64_t random,
 	case BL_LITMUS_WHOLE:
 		give(run, nr);
 		return 0;
+	case BL_LITMUS_BROUGHT:
+		return bring(run, nr);
 	default:
 		return BL_LITMUS_FAILED;
 	}
@@ -332,7 +357,7 @@ static __device__ inline void play_other(run_t &run, uint64_t nr, uint8_t *bits)
 	if (run.shape == BL_LITMUS_SB_GPUS)
 		*bits = bl_litmus_bits(1, store_and_look(run, word_of(run.y, nr), word_of(run.x, nr), nr));
 	else
-		tell(run, nr, word_of(run.shape == BL_LITMUS_HANDED ? run.z : run.y, nr));
+		tell(run, nr, word_of(run.shape == BL_LITMUS_HANDED || run.shape == BL_LITMUS_BROUGHT ? run.z : run.y, nr));
 }
 
 extern "C" __global__ void bl_litmus(struct bl_litmus_run run)

@@ -32,8 +32,12 @@ enum bl_litmus_shape {
 	BL_LITMUS_WQE,	    /* GPU: request x, release, record z, release, doorbell y. NIC: r0 = y, r1 = z, r2 = x */
 	BL_LITMUS_SUBMIT,   /* the same by the functions of the device headers */
 	BL_LITMUS_WHOLE,    /* GPU: x, release, a request given whole y. NIC: r0 = all words of y, acquire, r1 = x */
+	BL_LITMUS_BROUGHT,  /* other: x, release, z. GPU: sees z, acquire, x into a request given whole y. NIC: r0 = y, r1 = x in it */
 	BL_LITMUS_NR_SHAPES
 };
+
+/* First of the two words of a request that hold the message which it brings. */
+#define BL_LITMUS_BROUGHT_AT 12U
 
 /* Whether the fences are there; in SWAPPED the accesses themselves stand in the wrong order. */
 enum bl_litmus_how { BL_LITMUS_FENCED, BL_LITMUS_BARE, BL_LITMUS_SWAPPED };

@@ -166,7 +166,7 @@ static void all_that_may_be_comes_up(void)
 		{BL_LITMUS_IN, 1U << 0 | 1U << 2 | 1U << 3},	  {BL_LITMUS_CQE, 1U << 0 | 1U << 2 | 1U << 6 | 1U << 7},
 		{BL_LITMUS_SB, 1U << 1 | 1U << 2 | 1U << 3},	  {BL_LITMUS_SB_GPUS, 1U << 1 | 1U << 2 | 1U << 3},
 		{BL_LITMUS_GPUS, 1U << 0 | 1U << 2 | 1U << 3},	  {BL_LITMUS_WQE, 1U << 0 | 1U << 4 | 1U << 6 | 1U << 7},
-		{BL_LITMUS_WHOLE, 1U << 0 | 1U << 2 | 1U << 3},
+		{BL_LITMUS_WHOLE, 1U << 0 | 1U << 2 | 1U << 3},	  {BL_LITMUS_BROUGHT, 1U << 0 | 1U << 3},
 	};
 	uint64_t seed = base_seed();
 
