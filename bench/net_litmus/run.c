@@ -124,7 +124,7 @@ static unsigned char *cpu_address(const struct litmus *litmus, unsigned int plac
 /* z belongs to the GPU alone where one of its threads hands something to the other. */
 static unsigned int place_of_z(const struct litmus_case *test)
 {
-	return test->shape == BL_LITMUS_HANDED ? LITMUS_ON_GPU : test->word;
+	return test->shape == BL_LITMUS_HANDED || test->shape == BL_LITMUS_BROUGHT ? LITMUS_ON_GPU : test->word;
 }
 
 /* In memory that the farthest of them reaches fast. */
