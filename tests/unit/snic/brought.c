@@ -197,16 +197,6 @@ static void behind_a_wait_the_memory_counts(void)
 	world_end(w);
 }
 
-static void give(const struct world_wqe *wqe, uint64_t count)
-{
-	uint32_t part;
-
-	for (unsigned int i = 0; i < BL_SNIC_EXPRESS_WORDS; i++) {
-		memcpy(&part, wqe->raw + i * 4UL, sizeof(part));
-		__atomic_store_n(&line[i], count << 32 | part, __ATOMIC_RELEASE);
-	}
-}
-
 /* Without a release before it: where the bytes do not count, the memory may not be there yet. */
 static void one_that_is_given_whole_and_does_not_count_is_left_to_the_ring(void)
 {
@@ -219,14 +209,14 @@ static void one_that_is_given_whole_and_does_not_count_is_left_to_the_ring(void)
 	wqe_data(&wqe, w->a.iova, w->a.key, 8);
 	bring(&wqe, 8);
 	wqe_put(&wqe, &w->a);
-	give(&wqe, 1);
+	wqe_give(&wqe, line, 1);
 	expect(w, 8, BROUGHT, 0);
 	begin_write(&wqe, w, BL_WQE_WRITE, 0);
 	wqe_data(&wqe, w->a.iova, w->a.key, 8);
 	bring(&wqe, 8);
 	wqe.raw[10] = 4;
 	wqe_put(&wqe, &w->a);
-	give(&wqe, 2);
+	wqe_give(&wqe, line, 2);
 	world_run(w);
 	world_expect_none(&w->a.send);
 	side_ring(&w->a);
@@ -239,7 +229,7 @@ static void one_that_is_given_whole_and_does_not_count_is_left_to_the_ring(void)
 	wqe_data(&wqe, w->a.iova + 1, w->a.key, 8);
 	bring(&wqe, 8);
 	wqe_put(&wqe, &w->a);
-	give(&wqe, 4);
+	wqe_give(&wqe, line, 4);
 	world_run(w);
 	world_expect_none(&w->a.send);
 	fill(w->a.mem + 1, 8, THERE);

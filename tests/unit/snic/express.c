@@ -20,21 +20,6 @@ static struct world *begin(const struct world_options *options)
 	return w;
 }
 
-static void give_word(const struct world_wqe *wqe, unsigned int i, uint64_t count)
-{
-	uint32_t part;
-
-	memcpy(&part, wqe->raw + i * 4UL, sizeof(part));
-	__atomic_store_n(&line[i], count << 32 | part, __ATOMIC_RELEASE);
-}
-
-/* As request number @count - 1 of those that were put. */
-static void give(const struct world_wqe *wqe, uint64_t count)
-{
-	for (unsigned int i = 0; i < BL_SNIC_EXPRESS_WORDS; i++)
-		give_word(wqe, i, count);
-}
-
 /* A write of some bytes inside of the request, in the ring, without doorbell. */
 static void put_inline(struct world *w, struct world_wqe *wqe, unsigned int seed)
 {
@@ -55,7 +40,7 @@ static void a_request_that_is_given_whole_needs_no_doorbell(void)
 	/* more than the ring has: it wraps, and 16 bits of index would not */
 	for (unsigned int i = 0; i < 150; i++) {
 		put_inline(w, &wqe, i);
-		give(&wqe, w->a.pi);
+		wqe_give(&wqe, line, w->a.pi);
 		world_run(w);
 		world_expect(&w->a.send, BL_CQE_REQ, 0, (uint16_t)i);
 		check(is_filled(w->b.mem, 28, i));
@@ -79,11 +64,11 @@ static void each_word_is_waited_for(void)
 		put_inline(w, &wqe, last);
 		for (unsigned int i = 0; i < BL_SNIC_EXPRESS_WORDS; i++) {
 			if (i != last)
-				give_word(&wqe, i, w->a.pi);
+				wqe_give_word(&wqe, line, i, w->a.pi);
 		}
 		world_run(w);
 		world_expect_none(&w->a.send);
-		give_word(&wqe, last, w->a.pi);
+		wqe_give_word(&wqe, line, last, w->a.pi);
 		world_run(w);
 		world_expect(&w->a.send, BL_CQE_REQ, 0, (uint16_t)last);
 		check(is_filled(w->b.mem, 28, last));
@@ -97,9 +82,9 @@ static void one_that_was_written_over_is_taken_from_the_ring(void)
 	struct world_wqe first, second;
 
 	put_inline(w, &first, 1);
-	give(&first, 1);
+	wqe_give(&first, line, 1);
 	put_inline(w, &second, 2);
-	give(&second, 2);
+	wqe_give(&second, line, 2);
 	world_run(w);
 	/* the second alone is known of, and it is not the next one */
 	world_expect_none(&w->a.send);
@@ -119,7 +104,7 @@ static void expect_left(const struct world_wqe *given, uint64_t count)
 	struct world_wqe wqe;
 
 	put_inline(w, &wqe, 7);
-	give(given ? given : &wqe, count);
+	wqe_give(given ? given : &wqe, line, count);
 	world_run(w);
 	world_expect_none(&w->a.send);
 	check_eq(world_query(&w->a).sq_pi, 0);
@@ -156,7 +141,7 @@ static void a_bad_request_that_is_given_whole_fails_as_ever(void)
 
 	wqe_begin(&wqe, &w->a, 0, 0x7f, WORLD_SIGNAL, 0);
 	wqe_put(&wqe, &w->a);
-	give(&wqe, 1);
+	wqe_give(&wqe, line, 1);
 	world_run(w);
 	world_expect(&w->a.send, BL_CQE_REQ_ERR, 0x02, 0);
 	check_eq(world_query(&w->a).mod.state, BL_SNIC_ERR);
@@ -173,7 +158,7 @@ static void a_full_ring_takes_nothing_more(void)
 		post_send(&w->a, 0, 8);
 	world_run(w);
 	put_inline(w, &wqe, 3);
-	give(&wqe, w->a.pi);
+	wqe_give(&wqe, line, w->a.pi);
 	world_run(w);
 	check_eq(world_query(&w->a).sq_pi, w->a.sq_nr);
 	check_eq(world_query(&w->a).mod.state, BL_SNIC_RTS);
@@ -209,7 +194,7 @@ static void a_line_that_is_taken_back_is_not_looked_at(void)
 
 	check_eq(bl_snic_qp_express(w->a.qp, NULL), 0);
 	put_inline(w, &wqe, 5);
-	give(&wqe, 1);
+	wqe_give(&wqe, line, 1);
 	world_run(w);
 	world_expect_none(&w->a.send);
 	side_ring(&w->a);

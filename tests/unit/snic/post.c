@@ -112,6 +112,20 @@ uint16_t wqe_post(struct world_wqe *wqe, struct world_side *side)
 	return index;
 }
 
+void wqe_give_word(const struct world_wqe *wqe, uint64_t *line, unsigned int i, uint64_t count)
+{
+	uint32_t part;
+
+	memcpy(&part, wqe->raw + i * 4UL, sizeof(part));
+	__atomic_store_n(&line[i], count << 32 | part, __ATOMIC_RELEASE);
+}
+
+void wqe_give(const struct world_wqe *wqe, uint64_t *line, uint64_t count)
+{
+	for (unsigned int i = 0; i < BL_SNIC_EXPRESS_WORDS; i++)
+		wqe_give_word(wqe, line, i, count);
+}
+
 uint16_t post_write(struct world_side *side, struct world_side *peer, size_t to, size_t from, uint32_t len)
 {
 	struct world_wqe wqe;

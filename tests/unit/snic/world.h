@@ -203,6 +203,10 @@ void side_ring(struct world_side *side);
 /* Put and ring. */
 uint16_t wqe_post(struct world_wqe *wqe, struct world_side *side);
 
+/* A word of a request into the line of words that is watched, as @count blocks posted with it; and all of them. */
+void wqe_give_word(const struct world_wqe *wqe, uint64_t *line, unsigned int i, uint64_t count);
+void wqe_give(const struct world_wqe *wqe, uint64_t *line, uint64_t count);
+
 /* Whole requests between offsets of the memory of @side and of its peer; signalled. Return: the index. */
 uint16_t post_write(struct world_side *side, struct world_side *peer, size_t to, size_t from, uint32_t len);
 uint16_t post_read(struct world_side *side, struct world_side *peer, size_t to, size_t from, uint32_t len);
