@@ -7,58 +7,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "barlane_net.h"
-#include "barlane_net_gpu.h"
-#include "net/export.h"
-#include "tests/emu/world.h"
-#include "tests/tap.h"
-
-#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
-
-static struct doca_gpu *gpu;
-static struct ibv_context *nic;
-static struct ibv_pd *pd;
-static struct snapshot before;
-
-static void make(void)
-{
-	CUdevice device;
-	char id[32];
-
-	world_enter();
-	snapshot_take(&before);
-	check_eq(world.cuda->cuDeviceGet(&device, 0), CUDA_SUCCESS);
-	check_eq(world.cuda->cuDeviceGetPCIBusId(id, sizeof(id), device), CUDA_SUCCESS);
-	check_eq(doca_gpu_create(id, &gpu), DOCA_SUCCESS);
-	nic = bl_net_open_device("soft0");
-	check(nic);
-	pd = bl_net_alloc_pd(nic);
-	check(pd);
-}
-
-static void drop(void)
-{
-	check_eq(bl_net_dealloc_pd(pd), 0);
-	check_eq(bl_net_close_device(nic), 0);
-	check_eq(bl_gpu_uar_count(), 0);
-	check_eq(doca_gpu_destroy(gpu), DOCA_SUCCESS);
-	world_check_rules();
-}
-
-static int folded;
-
-static struct doca_gpu_verbs_qp_hl *new_qp(enum doca_gpu_dev_verbs_nic_handler handler, uint32_t rq, int uc)
-{
-	struct bl_net_qp_hl_attr more = { .sz = sizeof(more), .rq_nwqe = rq, .uc = uc, .cq_folded = folded };
-	struct doca_gpu_verbs_qp_init_attr_hl attr = {
-		.gpu_dev = gpu, .ibpd = pd, .sq_nwqe = 16, .nic_handler = handler,
-	};
-	struct doca_gpu_verbs_qp_hl *qp = NULL;
-
-	if (bl_net_create_qp_hl(&attr, &more, &qp))
-		tap_end(TAP_FAILED, "queue pair: %s", bl_last_error(NULL));
-	return qp;
-}
+#include "soft_bed.h"
 
 static void connect_both(struct doca_gpu_verbs_qp_hl *a, struct doca_gpu_verbs_qp_hl *b, int uc)
 {
@@ -153,9 +102,9 @@ static void write_with(enum doca_gpu_dev_verbs_nic_handler handler, enum bl_net_
 	struct ibv_mr *from, *to;
 	void *target;
 
-	make();
-	a = new_qp(handler, 0, 0);
-	b = new_qp(handler, 0, 0);
+	soft_make();
+	a = soft_qp(handler, 0, 0);
+	b = soft_qp(handler, 0, 0);
 	check_eq(bl_net_qp_path(a->qp_gverbs, &path), 0);
 	check_eq(path.ringer, ringer);
 	check_eq(path.sq_on_host, 1);
@@ -183,7 +132,7 @@ static void write_with(enum doca_gpu_dev_verbs_nic_handler handler, enum bl_net_
 	check_eq(doca_gpu_mem_free(gpu, target), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 static void a_record_moves_bytes_into_gpu_memory_and_completes_there(void)
@@ -202,118 +151,11 @@ static void a_request_that_is_given_whole_needs_no_doorbell(void)
 
 	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, BL_NET_RINGER_NIC, true);
 	write_with(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, BL_NET_RINGER_GPU, true);
-	make();
-	qp = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW, 0, 0);
+	soft_make();
+	qp = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW, 0, 0);
 	check(!qp->qp_gverbs->qp_cpu->sq_express);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
-	drop();
-}
-
-/* What threads of the GPU find at the place of a key. */
-static struct bl_gpu_dev_region shown(const struct doca_gpu_verbs_qp_hl *qp, uint32_t lkey)
-{
-	const struct bl_gpu_dev_region *table = qp->qp_gverbs->qp_cpu->regions;
-	struct bl_gpu_dev_region region;
-
-	check(table);
-	check_eq(bl_gpu_read(gpu, &region, (uintptr_t)&table[lkey >> (32 - BL_GPUNETIO_REGIONS_SHIFT)], sizeof(region)), 0);
-	return region;
-}
-
-static bool is_shown(const struct doca_gpu_verbs_qp_hl *qp, const struct ibv_mr *mr)
-{
-	const struct bl_gpu_dev_region region = shown(qp, mr->lkey);
-
-	return region.key == htobe32(mr->lkey) && region.addr == (uintptr_t)mr->addr && region.len == mr->length;
-}
-
-static void memory_of_the_gpu_is_shown_to_its_threads(void)
-{
-	struct ibv_mr *first, *second, *moved, *host_mr;
-	struct doca_gpu_verbs_qp_hl *a, *b;
-	static unsigned char host[4096];
-	uint32_t lkey;
-	void *target;
-
-	make();
-	check_eq(doca_gpu_mem_alloc(gpu, 8192, 0, DOCA_GPU_MEM_TYPE_GPU, &target, NULL), DOCA_SUCCESS);
-	/* before there is a queue pair, and after */
-	first = bl_net_reg_mr(pd, target, 4096, ACCESS);
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
-	check(a->qp_gverbs->qp_cpu->regions == b->qp_gverbs->qp_cpu->regions);
-	second = bl_net_reg_mr(pd, (char *)target + 64, 8128, ACCESS);
-	/* what a thread would find at that address is not this memory, or not near */
-	moved = bl_net_reg_mr_iova(pd, target, 4096, (uintptr_t)target + 4096, ACCESS);
-	host_mr = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
-	check(first && second && moved && host_mr);
-	check(is_shown(a, first) && is_shown(a, second));
-	check_eq(shown(a, moved->lkey).key, 0);
-	check_eq(shown(a, host_mr->lkey).key, 0);
-	/* deregistered while the other goes on */
-	lkey = first->lkey;
-	check_eq(bl_net_dereg_mr(first), 0);
-	check_eq(shown(a, lkey).key, 0);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
-	check(is_shown(b, second));
-	check_eq(bl_net_dereg_mr(second), 0);
-	check_eq(bl_net_dereg_mr(moved), 0);
-	check_eq(bl_net_dereg_mr(host_mr), 0);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	check_eq(doca_gpu_mem_free(gpu, target), DOCA_SUCCESS);
-	drop();
-}
-
-/* More regions than places: some go without, and come into a place that becomes free. */
-static void regions_that_meet_at_a_place_take_it_in_turn(void)
-{
-	struct ibv_mr *mrs[4 * BL_GPUNETIO_REGIONS / 64], *without = NULL, *with = NULL;
-	const unsigned int nr = sizeof(mrs) / sizeof(mrs[0]);
-	struct doca_gpu_verbs_qp_hl *qp;
-	void *target;
-
-	make();
-	qp = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
-	check_eq(doca_gpu_mem_alloc(gpu, 4096, 0, DOCA_GPU_MEM_TYPE_GPU, &target, NULL), DOCA_SUCCESS);
-	/* keys are counted: most of them come and go until two that are left have one place */
-	for (unsigned int i = 0; !without; i++) {
-		struct ibv_mr *mr = bl_net_reg_mr(pd, target, 64 + i, ACCESS);
-
-		check(mr);
-		if (i < nr) {
-			mrs[i] = mr;
-			check(is_shown(qp, mr));
-		} else if (is_shown(qp, mr)) {
-			check_eq(bl_net_dereg_mr(mr), 0);
-		} else {
-			without = mr;
-		}
-	}
-	for (unsigned int i = 0; i < nr; i++) {
-		if (mrs[i]->lkey >> (32 - BL_GPUNETIO_REGIONS_SHIFT) == without->lkey >> (32 - BL_GPUNETIO_REGIONS_SHIFT))
-			with = mrs[i];
-	}
-	check(with && is_shown(qp, with));
-	for (unsigned int i = 0; i < nr; i++)
-		check_eq(bl_net_dereg_mr(mrs[i]), 0);
-	check(is_shown(qp, without));
-	check_eq(bl_net_dereg_mr(without), 0);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
-	check_eq(doca_gpu_mem_free(gpu, target), DOCA_SUCCESS);
-	drop();
-}
-
-static void nothing_is_shown_where_it_is_switched_off(void)
-{
-	struct doca_gpu_verbs_qp_hl *qp;
-
-	setenv("BARLANE_NET_BRING", "0", 1);
-	make();
-	qp = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
-	check(!qp->qp_gverbs->qp_cpu->regions);
-	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
-	drop();
-	unsetenv("BARLANE_NET_BRING");
+	soft_drop();
 }
 
 static void a_wrong_key_is_an_error_with_its_cause(void)
@@ -325,9 +167,9 @@ static void a_wrong_key_is_an_error_with_its_cause(void)
 	struct ibv_mr *mr;
 	struct wqe wqe;
 
-	make();
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	soft_make();
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	b = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
 	connect_both(a, b, 0);
 	mr = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
 	check(mr);
@@ -348,7 +190,7 @@ static void a_wrong_key_is_an_error_with_its_cause(void)
 	check_eq(bl_net_dereg_mr(mr), 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 /* The first request of @b is a WAIT for the first of @a, which comes later. */
@@ -384,9 +226,9 @@ static void after_a_reset_it_works_again(void)
 	unsigned char cqe[64], host[64], target[64];
 	struct ibv_mr *from, *to;
 
-	make();
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	soft_make();
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	b = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
 	from = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
 	to = bl_net_reg_mr(pd, target, sizeof(target), ACCESS);
 	check(from && to);
@@ -425,7 +267,7 @@ static void after_a_reset_it_works_again(void)
 	check_eq(bl_net_dereg_mr(to), 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 /* A register without record is one word that this NIC polls: two queue pairs cannot ring it. */
@@ -434,14 +276,14 @@ static void both_of_a_group_without_records_ring(void)
 	struct doca_gpu_verbs_qp_init_attr_hl attr = { .sq_nwqe = 16 };
 	struct doca_gpu_verbs_qp_group_hl *group = NULL;
 
-	make();
+	soft_make();
 	attr.gpu_dev = gpu;
 	attr.ibpd = pd;
 	attr.send_dbr_mode_ext = DOCA_GPUNETIO_VERBS_SEND_DBR_MODE_EXT_NO_DBR_HW;
 	check_eq(doca_gpu_verbs_create_qp_group_hl(&attr, &group), DOCA_SUCCESS);
 	check(group->qp_main.qp_gverbs->sq_db != group->qp_companion.qp_gverbs->sq_db);
 	check_eq(doca_gpu_verbs_destroy_qp_group_hl(group), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 /* Unreliable, with receive queues: what a forwarding loop needs. */
@@ -454,9 +296,9 @@ static void an_unreliable_connection_sends_into_a_receive_queue(void)
 	struct ibv_mr *from, *to;
 	struct wqe wqe = { 0 };
 
-	make();
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 1);
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 1);
+	soft_make();
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 1);
+	b = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 1);
 	connect_both(a, b, 1);
 	from = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
 	to = bl_net_reg_mr(pd, target, sizeof(target), ACCESS);
@@ -484,7 +326,7 @@ static void an_unreliable_connection_sends_into_a_receive_queue(void)
 	check_eq(bl_net_dereg_mr(to), 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 /* While it waits there is no error, and yet a reason. */
@@ -494,9 +336,9 @@ static void a_receiver_that_is_not_ready_is_named_while_it_is_waited_for(void)
 	struct doca_gpu_verbs_qp_hl *a, *b;
 	struct wqe wqe = { 0 };
 
-	make();
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 0);
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 0);
+	soft_make();
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 0);
+	b = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 8, 0);
 	connect_both(a, b, 0);
 	check_eq(bl_net_qp_error(a->qp_gverbs, &error), 0);
 	check_str(error.text, "");
@@ -514,7 +356,7 @@ static void a_receiver_that_is_not_ready_is_named_while_it_is_waited_for(void)
 	check_has(error.text, "and for ever (RNR)");
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 /* The count that kernels look at, in the GPU's object. */
@@ -541,13 +383,13 @@ static void a_counter_that_is_missing_is_named(void)
 	struct ibv_mr *mr;
 	struct wqe wqe;
 
-	make();
+	soft_make();
 	setenv("BARLANE_NET_SERVICE", "0", 1);
 	folded = 1;
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
 	folded = 0;
 	unsetenv("BARLANE_NET_SERVICE");
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	b = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
 	check_eq(doca_gpu_verbs_get_qp_dev(a->qp_gverbs, &dev), DOCA_SUCCESS);
 	connect_both(a, b, 0);
 	mr = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
@@ -565,7 +407,7 @@ static void a_counter_that_is_missing_is_named(void)
 	check_eq(bl_net_dereg_mr(mr), 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 /* The NIC needs nobody to ring, but somebody counts. */
@@ -578,10 +420,10 @@ static void completions_are_counted_by_the_library_for_the_gpu(void)
 	struct ibv_mr *from, *to;
 	struct wqe wqe;
 
-	make();
+	soft_make();
 	folded = 1;
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
+	b = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
 	folded = 0;
 	check_eq(bl_net_qp_path(a->qp_gverbs, &path), 0);
 	check_eq(path.handler, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB);
@@ -620,7 +462,7 @@ static void completions_are_counted_by_the_library_for_the_gpu(void)
 	check_eq(bl_net_dereg_mr(to), 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 /* The end of a queue pair need not be the fault of a request: those that were done are, and no others. */
@@ -633,11 +475,11 @@ static void what_is_flushed_is_not_counted_as_done(void)
 	struct ibv_mr *mr;
 	struct wqe wqe;
 
-	make();
+	soft_make();
 	folded = 1;
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB, 0, 0);
 	folded = 0;
-	b = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	b = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
 	check_eq(doca_gpu_verbs_get_qp_dev(a->qp_gverbs, &dev), DOCA_SUCCESS);
 	connect_both(a, b, 0);
 	mr = bl_net_reg_mr(pd, host, sizeof(host), ACCESS);
@@ -666,7 +508,7 @@ static void what_is_flushed_is_not_counted_as_done(void)
 	check_eq(bl_net_dereg_mr(mr), 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(b), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 static void a_peer_that_is_not_there_is_an_error(void)
@@ -674,8 +516,8 @@ static void a_peer_that_is_not_there_is_an_error(void)
 	struct doca_gpu_verbs_qp_hl *a;
 	struct bl_net_peer local, remote;
 
-	make();
-	a = new_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO, 0, 0);
+	soft_make();
+	a = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_AUTO, 0, 0);
 	check_eq(bl_net_qp_local(nic, a->qp, 1, 0, &local), 0);
 	check_eq(bl_net_qp_local(nic, a->qp, 9, 0, &remote), -EINVAL);
 	check_eq(bl_net_qp_local(nic, a->qp, 1, 300, &remote), -EINVAL);
@@ -684,7 +526,7 @@ static void a_peer_that_is_not_there_is_an_error(void)
 	check_eq(bl_net_qp_connect(nic, a->qp, 0, &local, &remote), -ENOTCONN);
 	check_eq(bl_net_qp_connect(nic, a->qp, 0, NULL, &remote), -EINVAL);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
-	drop();
+	soft_drop();
 }
 
 #define T(name) { #name, name }
@@ -693,9 +535,6 @@ static const struct tap_test tests[] = {
 	T(a_record_moves_bytes_into_gpu_memory_and_completes_there),
 	T(the_proxys_word_does_without_a_thread),
 	T(a_request_that_is_given_whole_needs_no_doorbell),
-	T(memory_of_the_gpu_is_shown_to_its_threads),
-	T(regions_that_meet_at_a_place_take_it_in_turn),
-	T(nothing_is_shown_where_it_is_switched_off),
 	T(a_wrong_key_is_an_error_with_its_cause),
 	T(after_a_reset_it_works_again),
 	T(both_of_a_group_without_records_ring),
