@@ -32,7 +32,15 @@ static __device__ inline void dawdle(uint64_t turns)
 /* Between two accesses in the wrong order: long enough to be found, and others get the CPU. */
 static __device__ inline void gape()
 {
+#ifdef __CUDACC__
+	/* turns of nothing may become nothing: as many nanoseconds */
+	uint64_t end = bl_op_timer() + BL_LITMUS_GAPE;
+
+	while (bl_op_timer() < end)
+		;
+#else
 	dawdle(BL_LITMUS_GAPE);
+#endif
 	bl_op_pause();
 }
 
