@@ -6,12 +6,14 @@ export LC_ALL=C
 
 usage() {
 	cat <<-'EOT'
-	usage: bench/net.sh [--check] [--out DIRECTORY] FOLDER
+	usage: bench/net.sh [--check] [--out DIRECTORY] [--rows GROUP[,GROUP...]] FOLDER
 
 	FOLDER is a build directory, or a folder that has the programs side by side. Libraries are found by LD_LIBRARY_PATH.
 	--out    keep the JSON and the text of every run there
 	--check  exit status 1 when a target is missed; without it only when a program fails
-	The table goes to stdout, what is being run to stderr. Ends within 90 seconds. On the emulated GPU (scripts/with-emu) it
+	--rows   these only: litmus, lat (write_lat), copy (put_bw of long messages), rate (of short ones), forward; all of them
+	         unless given
+	The table goes to stdout, what is being run to stderr. Ends within 70 seconds. On the emulated GPU (scripts/with-emu) it
 	runs a few operations of each kind, and no figure is judged: they mean nothing.
 	EOT
 }
@@ -21,14 +23,24 @@ die() {
 	exit 1
 }
 
-limit=88 # seconds for all of it
-check=0 out='' folder=''
+limit=66 # seconds for all of it, less what a program has to end in that is told to
+groups='litmus lat copy rate forward' # and how many figures each has, below
+check=0 out='' folder='' rows=$groups
 while [ $# -gt 0 ]; do
 	case $1 in
 	--check) check=1 ;;
 	--out)
 		[ $# -gt 1 ] || die '--out needs a directory'
 		out=$2
+		shift
+		;;
+	--rows)
+		[ $# -gt 1 ] || die '--rows needs groups'
+		rows=${2//,/ }
+		[ -n "${rows// /}" ] || die '--rows needs groups'
+		for group in $rows; do
+			[[ " $groups " == *" $group "* ]] || die "--rows $group: none of ${groups// /, }"
+		done
 		shift
 		;;
 	-h | --help)
@@ -49,6 +61,11 @@ if [ -z "$out" ]; then
 	trap 'rm -rf "$out"' EXIT
 fi
 mkdir -p "$out" || exit 1
+
+# wants GROUP: whether its rows are asked for
+wants() {
+	[[ " $rows " == *" $1 "* ]]
+}
 
 # find_program NAME: where it is
 find_program() {
@@ -154,7 +171,11 @@ row() {
 	esac
 }
 
-table='' emulated='' runs=3 nr_figures=22
+table='' emulated='' runs=3 nr_figures=0
+wants lat && nr_figures=$((nr_figures + 5))
+wants copy && nr_figures=$((nr_figures + 4))
+wants rate && nr_figures=$((nr_figures + 3))
+wants forward && nr_figures=$((nr_figures + 10))
 
 # ---- which machine, and the round trip of the CPU lane
 run pplat "$pplat" -t 100 --json "$out/pplat.json" || die 'without gdrcopy_pplat there is nothing to compare with'
@@ -167,24 +188,30 @@ fi
 run pplat "$pplat" -t $trip --json "$out/pplat.json" || die 'without gdrcopy_pplat there is nothing to compare with'
 pplat_us=$(value "$out/pplat.json" p50_ns | awk '{ print $1 / 1000 }')
 
-# ---- the order that the rest counts on; not a figure
-if run litmus "$litmus" -n $orders -l 20 --json "$out/litmus.json"; then
-	table+="net_litmus: $(grep -c ' ok$' "$out/litmus.txt") cases of $orders runs, nothing forbidden"$'\n'
-else
-	table+='net_litmus: FAILED: see the end'$'\n'
-fi
+# the order that the rest counts on; not a figure
+rows_litmus() {
+	if run litmus "$litmus" -n $orders -l 20 --json "$out/litmus.json"; then
+		table+="net_litmus: $(grep -c ' ok$' "$out/litmus.txt") cases of $orders runs, nothing forbidden"$'\n'
+	else
+		table+='net_litmus: FAILED: see the end'$'\n'
+	fi
+}
 
-# ---- round trips between GPU threads
-us=$(ours lat p50_us "$lat" --self -p 1 --size 8 -i $lat_iters)
-row 'write_lat 8 B, CPU proxy, round trip' us "$us" "$pplat_us" '<=' 3.6
-us=$(ours lat-inline p50_us "$lat" --self -p 1 --size 8 --inline -i $lat_iters)
-row 'write_lat 8 B, CPU proxy, inline' us "$us" "$pplat_us" '<=' 2.3
-us=$(runs=1 ours lat-two-nics p50_us "$lat" --self -p 1 --size 8 --inline --server-device soft1 -i $lat_iters)
-row 'write_lat 8 B, CPU proxy, inline, two NICs' us "$us" "$pplat_us"
-us=$(runs=1 ours lat-db p50_us "$lat" --self -p 2 --size 8 --inline -i $lat_iters)
-row 'write_lat 8 B, GPU doorbell, inline' us "$us" "$pplat_us"
-us=$(runs=1 ours lat-process p50_us "$lat" --self=process -p 1 --size 8 -i $((lat_iters / 80 + 2)))
-row 'write_lat 8 B, CPU proxy, two processes' us "$us" "$pplat_us"
+# round trips between GPU threads
+rows_lat() {
+	local us
+
+	us=$(ours lat p50_us "$lat" --self -p 1 --size 8 -i $lat_iters)
+	row 'write_lat 8 B, CPU proxy, round trip' us "$us" "$pplat_us" '<=' 3.6
+	us=$(ours lat-inline p50_us "$lat" --self -p 1 --size 8 --inline -i $lat_iters)
+	row 'write_lat 8 B, CPU proxy, inline' us "$us" "$pplat_us" '<=' 2.3
+	us=$(runs=1 ours lat-two-nics p50_us "$lat" --self -p 1 --size 8 --inline --server-device soft1 -i $lat_iters)
+	row 'write_lat 8 B, CPU proxy, inline, two NICs' us "$us" "$pplat_us"
+	us=$(runs=1 ours lat-db p50_us "$lat" --self -p 2 --size 8 --inline -i $lat_iters)
+	row 'write_lat 8 B, GPU doorbell, inline' us "$us" "$pplat_us"
+	us=$(runs=1 ours lat-process p50_us "$lat" --self=process -p 1 --size 8 -i $((lat_iters / 80 + 2)))
+	row 'write_lat 8 B, CPU proxy, two processes' us "$us" "$pplat_us"
+}
 
 # gbps NAME OPTIONS...: GB/s of put_bw, as many writes under way as there are threads
 gbps() {
@@ -194,51 +221,68 @@ gbps() {
 	ours "$name" gbps "$put" --self --threads $depth "$@" | awk '{ print $1 / 8 }'
 }
 
-# ---- copies to the host and within GPUs
-bare_gb=$(copies d2h $large $depth $((depth * rounds)))
-gb=$(gbps put-host --size $large -i $((depth * rounds)))
-row "put_bw $((large >> 10)) KiB, GPU to host" GB/s "$gb" "$bare_gb" '>=' 0.8
-bare_gb=$(copies d2h $((large * 4)) $depth $((depth * rounds / 2)))
-gb=$(gbps put-host-large --size $((large * 4)) -i $((depth * rounds / 2)))
-row "put_bw $((large >> 8)) KiB, GPU to host" GB/s "$gb" "$bare_gb" '>=' 0.8
-bare_gb=$(copies d2d $larger $depth $((depth * rounds / 2)))
-gb=$(gbps put-gpu --size $larger --memory gpu -i $((depth * rounds / 2)))
-row "put_bw $((larger >> 10)) KiB, within one GPU" GB/s "$gb" "$bare_gb" '>=' 0.8
-gb=$(runs=1 BARLANE_SNIC_PLACE_WITHIN=host gbps put-gpu-host --size $larger --memory gpu -i $((depth * rounds / 2)))
-row "put_bw $((larger >> 10)) KiB, the same, by way of the host" GB/s "$gb" "$bare_gb"
-bare_gb=$(copies p2p $larger $depth $((depth * rounds / 2)))
-if [ -n "$bare_gb" ]; then
-	mapfile -t gpus < <("$bare" gpus)
-	gb=$(gbps put-two --size $larger --memory gpu -i $((depth * rounds / 2)) -g "${gpus[0]}" --server-gpu "${gpus[1]}")
-	row "put_bw $((larger >> 10)) KiB, between two GPUs" GB/s "$gb" "$bare_gb" '>=' 0.8
-else
-	table+='put_bw between two GPUs: not run: '$(tail -n 1 "$out/bare-p2p-$larger.err")$'\n'
-fi
+# copies to the host and within GPUs
+rows_copy() {
+	local bare_gb gb gpus
 
-# ---- small puts, millions a second for each thread of a NIC
-threads=$((qps * 32))
-for how in '-e 1' '-e 1 --inline' '-e 0'; do
-	# shellcheck disable=SC2086 # options
-	mpps=$(ours "rate${how// /}" mpps_per_nic_thread "$put" --self --qps $qps --threads $threads -i $((puts / threads * threads)) \
-		--size 8 $how)
-	target=('>=' 3)
-	[ "$how" = '-e 0' ] && target=()
-	row "put_bw 8 B, $qps QPs, $how" M/s "$mpps" - "${target[@]}"
-done
+	bare_gb=$(copies d2h $large $depth $((depth * rounds)))
+	gb=$(gbps put-host --size $large -i $((depth * rounds)))
+	row "put_bw $((large >> 10)) KiB, GPU to host" GB/s "$gb" "$bare_gb" '>=' 0.8
+	bare_gb=$(copies d2h $((large * 4)) $depth $((depth * rounds / 2)))
+	gb=$(gbps put-host-large --size $((large * 4)) -i $((depth * rounds / 2)))
+	row "put_bw $((large >> 8)) KiB, GPU to host" GB/s "$gb" "$bare_gb" '>=' 0.8
+	bare_gb=$(copies d2d $larger $depth $((depth * rounds / 2)))
+	gb=$(gbps put-gpu --size $larger --memory gpu -i $((depth * rounds / 2)))
+	row "put_bw $((larger >> 10)) KiB, within one GPU" GB/s "$gb" "$bare_gb" '>=' 0.8
+	gb=$(runs=1 BARLANE_SNIC_PLACE_WITHIN=host gbps put-gpu-host --size $larger --memory gpu -i $((depth * rounds / 2)))
+	row "put_bw $((larger >> 10)) KiB, the same, by way of the host" GB/s "$gb" "$bare_gb"
+	bare_gb=$(copies p2p $larger $depth $((depth * rounds / 2)))
+	if [ -n "$bare_gb" ]; then
+		mapfile -t gpus < <("$bare" gpus)
+		gb=$(gbps put-two --size $larger --memory gpu -i $((depth * rounds / 2)) -g "${gpus[0]}" --server-gpu "${gpus[1]}")
+		row "put_bw $((larger >> 10)) KiB, between two GPUs" GB/s "$gb" "$bare_gb" '>=' 0.8
+	else
+		table+='put_bw between two GPUs: not run: '$(tail -n 1 "$out/bare-p2p-$larger.err")$'\n'
+	fi
+}
 
-# ---- messages forwarded by a kernel, and by a CPU
-for size in 64 8192; do
-	bare_us=$(ours "echo-cpu-$size" p99_us "$peer" --self --echo cpu --size $size -i $echoes)
-	us=$(ours "echo-gpu-$size" p99_us "$peer" --self --size $size -i $echoes)
-	goal=1.6
-	[ $size = 64 ] || goal=3
-	row "forward $size B, p99" us "$us" "$bare_us" '<=' $goal
-	us=$(runs=1 ours "echo-eight-$size" p99_us "$peer" --self --workers 8 --size $size -i $echoes)
-	row "forward $size B, p99, eight workers" us "$us" "$bare_us"
-	bare_us=$(runs=1 ours "echo-cpu-thread-$size" p99_us "$peer" --self=thread --echo cpu --size $size -i $echoes)
-	us=$(runs=1 ours "echo-gpu-thread-$size" p99_us "$peer" --self=thread --size $size -i $echoes)
-	row "forward $size B, p99, both ends in one process" us "$us" "$bare_us"
-done
+# small puts, millions a second for each thread of a NIC
+rows_rate() {
+	local threads=$((qps * 32)) how mpps target
+
+	for how in '-e 1' '-e 1 --inline' '-e 0'; do
+		# shellcheck disable=SC2086 # options
+		mpps=$(ours "rate${how// /}" mpps_per_nic_thread "$put" --self --qps $qps --threads $threads -i $((puts / threads * threads)) \
+			--size 8 $how)
+		target=('>=' 3)
+		[ "$how" = '-e 0' ] && target=()
+		row "put_bw 8 B, $qps QPs, $how" M/s "$mpps" - "${target[@]}"
+	done
+}
+
+# messages forwarded by a kernel, and by a CPU
+rows_forward() {
+	local size bare_us us goal
+
+	for size in 64 8192; do
+		bare_us=$(ours "echo-cpu-$size" p99_us "$peer" --self --echo cpu --size $size -i $echoes)
+		us=$(ours "echo-gpu-$size" p99_us "$peer" --self --size $size -i $echoes)
+		goal=1.6
+		[ $size = 64 ] || goal=3
+		row "forward $size B, p99" us "$us" "$bare_us" '<=' $goal
+		us=$(runs=1 ours "echo-eight-$size" p99_us "$peer" --self --workers 8 --size $size -i $echoes)
+		row "forward $size B, p99, eight workers" us "$us" "$bare_us"
+		bare_us=$(runs=1 ours "echo-cpu-thread-$size" p99_us "$peer" --self=thread --echo cpu --size $size -i $echoes)
+		us=$(runs=1 ours "echo-gpu-thread-$size" p99_us "$peer" --self=thread --size $size -i $echoes)
+		row "forward $size B, p99, both ends in one process" us "$us" "$bare_us"
+	done
+}
+
+wants litmus && rows_litmus
+wants lat && rows_lat
+wants copy && rows_copy
+wants rate && rows_rate
+wants forward && rows_forward
 
 echo "# net.sh: $(value "$out/pplat.json" gpu), kernel $(value "$out/pplat.json" kernel), cpu $(value "$out/pplat.json" cpu)"
 echo "# medians of up to $runs runs, of 1 where there is no target; bare: gdrcopy_pplat's round trip, CUDA's copies of the same size and depth, an echo by a CPU"
