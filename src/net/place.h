@@ -17,8 +17,16 @@
 #include "reach.h"
 #include "softnic/snic.h"
 
-/* The last one is for kernels of the driver, which copy within a GPU: while a stream is between two of them the other goes on. */
-enum bl_lane_kind { BL_LANE_TO_HOST, BL_LANE_TO_GPU, BL_LANE_IN_GPUS, BL_LANE_IN_GPUS_TOO, BL_LANE_KINDS };
+/* Streams for kernels of the driver, which copy within a GPU: while one is between two of them others go on. */
+#define BL_LANES_WITHIN 4
+
+/* The last ones, from BL_LANE_IN_GPUS on, are alike; the first of them is for copies between two GPUs too. */
+enum bl_lane_kind {
+	BL_LANE_TO_HOST,
+	BL_LANE_TO_GPU,
+	BL_LANE_IN_GPUS,
+	BL_LANE_KINDS = BL_LANE_IN_GPUS + BL_LANES_WITHIN
+};
 
 struct bl_place_gpu;
 struct bl_place_pinned;

@@ -86,7 +86,7 @@ static int try_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum b
 static void make_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum bl_lane_kind kind)
 {
 	static const char *const names[] = { "to host memory", "from host memory", "within and between GPUs",
-					     "within GPUs, in a second stream," };
+					     "within GPUs, in another stream," };
 	struct bl_lane *lane = &gpu->lanes[kind];
 	CUresult err;
 	int ret;
@@ -97,7 +97,7 @@ static void make_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum
 	ret = err ? cuda_failed("cuStreamCreate", err) : try_lane(cuda, gpu, kind);
 	lane->usable = !ret;
 	if (ret)
-		log_info("copies %s are made by the CPU: %s", names[kind], bl_last_error(NULL));
+		log_info("copies %s are made by the CPU: %s", names[kind > BL_LANE_IN_GPUS ? BL_LANE_IN_GPUS + 1 : kind], bl_last_error(NULL));
 }
 
 static struct bl_place_gpu *find(const struct bl_cuda *cuda, const struct bl_ce_target *target)
@@ -128,7 +128,7 @@ static int make(const struct bl_cuda *cuda, const struct bl_ce_target *target, s
 		return ret;
 	}
 	for (int kind = 0; kind < BL_LANE_KINDS; kind++) {
-		if (kind != BL_LANE_IN_GPUS_TOO || bl_place_by_kernels())
+		if (kind <= BL_LANE_IN_GPUS || bl_place_by_kernels())
 			make_lane(cuda, gpu, (enum bl_lane_kind)kind);
 	}
 	gpu->next = gpus;

@@ -177,18 +177,23 @@ static int post_entered(const struct bl_cuda *cuda, struct bl_lane *lane, enum b
 	return bl_lane_post(cuda, lane, kind, dst, flight->to, src, flight->from, flight->len);
 }
 
-/* Of two lanes the one that has less to do. By way of host memory there is one place to go through, and one lane. */
+/* The one that has least to do. By way of host memory there is one place to go through, and one lane that is usable. */
+static enum bl_lane_kind choose_within(const struct bl_lane *lanes)
+{
+	int best = BL_LANE_IN_GPUS;
+
+	for (int kind = best + 1; kind < BL_LANE_KINDS; kind++) {
+		if (lanes[kind].usable && lanes[kind].bytes < lanes[best].bytes)
+			best = kind;
+	}
+	return (enum bl_lane_kind)best;
+}
+
 static enum bl_lane_kind choose(const struct bl_place_mem *dst, const struct bl_place_mem *src)
 {
-	const struct bl_lane *lanes;
-
 	if (!src->gpu || !dst->gpu)
 		return src->gpu ? BL_LANE_TO_HOST : BL_LANE_TO_GPU;
-	lanes = src->gpu->lanes;
-	if (dst->gpu != src->gpu || !lanes[BL_LANE_IN_GPUS_TOO].usable ||
-	    lanes[BL_LANE_IN_GPUS].bytes <= lanes[BL_LANE_IN_GPUS_TOO].bytes)
-		return BL_LANE_IN_GPUS;
-	return BL_LANE_IN_GPUS_TOO;
+	return dst->gpu == src->gpu ? choose_within(src->gpu->lanes) : BL_LANE_IN_GPUS;
 }
 
 static int start_locked(struct bl_place_mem *dst, struct bl_place_mem *src, struct flight *flight)

@@ -387,7 +387,7 @@ static void a_child_has_nothing_of_it(void)
 	pair_drop(sides);
 }
 
-/* By kernels of the driver in two streams, of which each has its trial and more; else in one, by way of host memory. */
+/* By kernels of the driver in several streams, of which each has its trial and more; else in one, by way of host memory. */
 static void copies_within_a_gpu_have_as_many_streams_as_they_can_use(void)
 {
 	struct pair_options options = options_for(true, true, DOCA_VERBS_QP_TYPE_RC);
@@ -401,7 +401,8 @@ static void copies_within_a_gpu_have_as_many_streams_as_they_can_use(void)
 	check_eq(world.cuda->cuDeviceGetUuid(&uuid, device), CUDA_SUCCESS);
 	gpu = bl_place_gpu_of(bl_cuda(), &uuid);
 	check(gpu);
-	check_eq(gpu->lanes[BL_LANE_IN_GPUS_TOO].usable, bl_place_by_kernels());
+	for (int kind = BL_LANE_IN_GPUS + 1; kind < BL_LANE_KINDS; kind++)
+		check_eq(gpu->lanes[kind].usable, bl_place_by_kernels());
 	side_fill(&sides[0], 0, 60000, 3);
 	for (unsigned int n = 0; n < 6; n++)
 		side_post(&sides[0], WRITE, n * 10000, 10000, side_addr(&sides[1], n * 10000), sides[1].mr->rkey);
@@ -410,7 +411,7 @@ static void copies_within_a_gpu_have_as_many_streams_as_they_can_use(void)
 	check(side_is_filled(&sides[1], 0, 60000, 3));
 	check_eq(counter(sides, BL_SNIC_PLACED), 6);
 	check(gpu->lanes[BL_LANE_IN_GPUS].seq > 1);
-	check_eq(gpu->lanes[BL_LANE_IN_GPUS_TOO].seq > 1, bl_place_by_kernels());
+	check_eq(gpu->lanes[BL_LANE_IN_GPUS + 1].seq > 1, bl_place_by_kernels());
 	pair_drop(sides);
 }
 
