@@ -16,6 +16,8 @@
 
 #define LINE "--------------------------------------------------------------------------------------------------------------\n"
 
+#define WARP 32U
+
 static const struct net_bw_kind *bw_kind;
 
 /**
@@ -43,21 +45,27 @@ static uint64_t nr_spans(const struct net_hello *hello)
 	return bw_kind->by_round ? hello->iters / hello->threads * hello->qps : hello->iters;
 }
 
-/* One for each queue pair, or the largest ones, of whole warps, that are alike. */
-static unsigned int block_of(const struct net_program *program, const struct net_hello *hello)
+/*
+ * One for each queue pair, or the largest ones, of whole warps, that are alike. A few threads that go each by itself have blocks
+ * of their own: lanes of a warp wait for the last of them before the next round, so that nothing would be under way then.
+ */
+static unsigned int block_of(const struct net_options *options, const struct net_hello *hello)
 {
+	const struct net_program *program = options->program;
 	unsigned int block = hello->threads < program->max_block ? hello->threads : program->max_block;
 
 	if (program->block_has_qp)
 		return hello->threads / hello->qps;
+	if (!options->scope && hello->threads <= WARP)
+		return 1;
 	while (hello->threads % block)
-		block -= 32;
+		block -= WARP;
 	return block;
 }
 
 static int launch(struct client *client, size_t size, uint64_t rounds)
 {
-	unsigned int block = block_of(client->bed->options->program, client->hello);
+	unsigned int block = block_of(client->bed->options, client->hello);
 	struct bl_net_counter run = {
 		/* what the other kernels take */
 		.bw = {
