@@ -136,16 +136,25 @@ static void fill(uint8_t *raw, const struct bl_snic_cq *cq, const struct bl_cqe 
 	raw[OP_OWN] = (uint8_t)(cqe->opcode << 4 | cqe->solicited << 1 | owner);
 }
 
+static int write_end(struct bl_snic *nic, const struct bl_cq_late *late)
+{
+	const struct bl_snic_mem *ring = &late->cq->attr.ring;
+
+	if (late->whole)
+		return bl_snic_mem_put_line(nic, ring, late->off, late->raw);
+	return bl_snic_mem_put(nic, ring, late->off + TAIL, late->raw + TAIL, BL_SNIC_CQE_SIZE - TAIL);
+}
+
 void bl_cq_show(struct bl_snic *nic)
 {
 	if (!nic->nr_late)
 		return;
-	/* all but the last words, and what was moved, before these */
+	/* all but the last words, and what was moved, before these and those that are written whole */
 	bl_snic_mem_order(nic);
 	for (unsigned int i = 0; i < nic->nr_late; i++) {
 		const struct bl_cq_late *late = &nic->late[i];
 		struct bl_snic_cq *cq = late->cq;
-		int ret = bl_snic_mem_put(nic, &cq->attr.ring, late->off, late->word, sizeof(late->word));
+		int ret = write_end(nic, late);
 
 		if (!ret)
 			continue;
@@ -158,23 +167,32 @@ void bl_cq_show(struct bl_snic *nic)
 	bl_snic_mem_order(nic);
 }
 
+/* Whether one store writes all of an entry. */
+static bool is_line(const struct bl_snic_mem *ring, uint64_t off)
+{
+	return ring->put_line && !(((uintptr_t)ring->addr + off) % BL_SNIC_CQE_SIZE);
+}
+
 /* Several fences are saved when several completions come at once. */
 static int write_late(struct bl_snic_cq *cq, uint64_t off, const uint8_t *raw)
 {
 	struct bl_snic *nic = cq->nic;
 	struct bl_cq_late *late;
+	bool whole;
 	int ret;
 
 	/* the entry that this one takes the place of was one for its reader first */
 	if (cq->attr.collapsed || nic->nr_late == BL_CQ_MAX_LATE)
 		bl_cq_show(nic);
-	ret = bl_snic_mem_put(nic, &cq->attr.ring, off, raw, TAIL);
+	whole = is_line(&cq->attr.ring, off);
+	ret = whole ? 0 : bl_snic_mem_put(nic, &cq->attr.ring, off, raw, TAIL);
 	if (ret)
 		return ret;
 	late = &nic->late[nic->nr_late++];
 	late->cq = cq;
-	late->off = off + TAIL;
-	memcpy(late->word, raw + TAIL, sizeof(late->word));
+	late->off = off;
+	late->whole = whole;
+	memcpy(late->raw, raw, sizeof(late->raw));
 	return 0;
 }
 

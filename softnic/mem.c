@@ -12,6 +12,8 @@ bool bl_snic_mem_is_valid(const struct bl_snic_mem *mem)
 		return false;
 	if (mem->put && (!mem->addr || !mem->domain))
 		return false;
+	if (mem->put_line && !mem->put)
+		return false;
 	return mem->read ? mem->write != NULL : !mem->write && mem->addr;
 }
 
@@ -111,6 +113,14 @@ int bl_snic_mem_put(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t
 	leave_ordinary(nic);
 	nic->loose = true;
 	return mem->put(mem->priv, off, src, len);
+}
+
+int bl_snic_mem_put_line(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const void *src)
+{
+	turn_to(nic, mem);
+	leave_ordinary(nic);
+	nic->loose = true;
+	return mem->put_line(mem->priv, off, src);
 }
 
 static bool fits_put(const struct bl_snic_mem *mem, uint64_t off, size_t len)

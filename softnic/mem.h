@@ -22,6 +22,11 @@ int bl_snic_mem_write(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64
  * comes before what tells of it. Return: as above.
  */
 int bl_snic_mem_put(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const void *src, size_t len);
+
+/* The same of 64 bytes that are seen all at once, at a multiple of 64 of memory with put_line. */
+int bl_snic_mem_put_line(struct bl_snic *nic, const struct bl_snic_mem *mem, uint64_t off, const void *src);
+
+/* All of these before anything that is written later. */
 void bl_snic_mem_order(struct bl_snic *nic);
 
 /* Where it lies; NULL: behind functions alone. */

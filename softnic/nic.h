@@ -22,11 +22,12 @@
 /* Of a packet, whatever the transport says. */
 #define BL_SNIC_MAX_PAYLOAD (1U << 20)
 
-/* The last word of a CQE, which makes it one. */
+/* A CQE of which the last word, which makes it one, is still to be written; or all of it, @whole, by one store. */
 struct bl_cq_late {
 	struct bl_snic_cq *cq;
 	uint64_t off;
-	uint8_t word[8];
+	bool whole;
+	uint8_t raw[BL_SNIC_CQE_SIZE];
 };
 
 #define BL_CQ_MAX_LATE 32

@@ -86,13 +86,14 @@ struct bl_snic_mover {
  * @peeked: all earlier @peek before anything later; NULL only without @peek
  * @put:   as @write, of words of 8 bytes at multiples of 8, at most BL_SNIC_PEEK_MAX bytes, with no order but by a store
  *	   fence that the NIC makes; never fails; only with @domain; NULL: there is nothing better than @write
+ * @put_line: as @put, of 64 bytes at a multiple of 64, which are seen all at once; only with @put; NULL: there is no such store
  * @domain: what owns the memory, when that sees writes to any piece of it in the order in which they were made, and
  *	   they are on their way when @write returns: then @flush is called only before a write elsewhere; or NULL
  * @priv:  first argument of all of them
  * @mover: moves long messages between this and other memory of the same mover, or NULL
  * @moved: what the mover knows this memory by
  *
- * @read, @peek, @write and @put return 0 or -errno (the memory was taken away: local or remote access error of the request).
+ * @read, @peek, @write, @put and @put_line return 0 or -errno (the memory was taken away: local or remote access error of the request).
  * They run on the NIC's thread, one at a time per piece of memory, and must not call the NIC.
  */
 struct bl_snic_mem {
@@ -103,6 +104,7 @@ struct bl_snic_mem {
 	int (*peek)(void *priv, uint64_t off, void *dst, size_t len);
 	void (*peeked)(void *priv);
 	int (*put)(void *priv, uint64_t off, const void *src, size_t len);
+	int (*put_line)(void *priv, uint64_t off, const void *src);
 	const void *domain;
 	void *priv;
 	const struct bl_snic_mover *mover;

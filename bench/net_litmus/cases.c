@@ -41,16 +41,16 @@ struct litmus_shape litmus_shape_of(const struct litmus_case *test)
 
 /* A case with its fences, and the same without, which is not judged. */
 #define WITH_AND_WITHOUT(name, shape, message, word, scope)                                                            \
-	{ name, shape, message, word, 0, scope, BL_LITMUS_FENCED, true },                                              \
-	{ name, shape, message, word, 0, scope, BL_LITMUS_BARE, false }
+	{ name, shape, message, word, 0, scope, BL_LITMUS_FENCED, true, false },                                       \
+	{ name, shape, message, word, 0, scope, BL_LITMUS_BARE, false, false }
 
-#define SUBMIT(name, message, handler) { name, BL_LITMUS_SUBMIT, message, HOST, handler, 0, BL_LITMUS_FENCED, true }
+#define SUBMIT(name, message, handler) { name, BL_LITMUS_SUBMIT, message, HOST, handler, 0, BL_LITMUS_FENCED, true, false }
 
 const struct litmus_case litmus_cases[] = {
 	WITH_AND_WITHOUT("gpu_to_nic", BL_LITMUS_OUT, HOST, HOST, 0),
 	WITH_AND_WITHOUT("gpu_to_nic", BL_LITMUS_OUT, ON_GPU, HOST, 0),
 	/* a fence of the GPU orders nothing for a CPU */
-	{ "gpu_to_nic", BL_LITMUS_OUT, HOST, HOST, 0, 1, BL_LITMUS_FENCED, false },
+	{ "gpu_to_nic", BL_LITMUS_OUT, HOST, HOST, 0, 1, BL_LITMUS_FENCED, false, false },
 	WITH_AND_WITHOUT("handed_to_nic", BL_LITMUS_HANDED, HOST, HOST, 0),
 	WITH_AND_WITHOUT("handed_to_nic", BL_LITMUS_HANDED, ON_GPU, HOST, 0),
 	WITH_AND_WITHOUT("nic_to_gpu", BL_LITMUS_IN, ON_GPU, ON_GPU, 0),
@@ -59,6 +59,10 @@ const struct litmus_case litmus_cases[] = {
 	WITH_AND_WITHOUT("cqe", BL_LITMUS_CQE, ON_GPU, ON_GPU, 0),
 	WITH_AND_WITHOUT("cqe", BL_LITMUS_CQE, HOST, ON_GPU, 0),
 	WITH_AND_WITHOUT("cqe", BL_LITMUS_CQE, HOST, HOST, 0),
+	{ "cqe_line", BL_LITMUS_CQE, ON_GPU, ON_GPU, 0, 0, BL_LITMUS_FENCED, true, true },
+	{ "cqe_line", BL_LITMUS_CQE, ON_GPU, ON_GPU, 0, 0, BL_LITMUS_BARE, false, true },
+	{ "cqe_line", BL_LITMUS_CQE, HOST, ON_GPU, 0, 0, BL_LITMUS_FENCED, true, true },
+	{ "cqe_line", BL_LITMUS_CQE, HOST, ON_GPU, 0, 0, BL_LITMUS_BARE, false, true },
 	WITH_AND_WITHOUT("store_buffer", BL_LITMUS_SB, HOST, HOST, 0),
 	WITH_AND_WITHOUT("store_buffer", BL_LITMUS_SB, ON_GPU, ON_GPU, 0),
 	WITH_AND_WITHOUT("store_buffer_gpus", BL_LITMUS_SB_GPUS, ON_GPU, ON_GPU, 1),
@@ -75,7 +79,7 @@ const struct litmus_case litmus_cases[] = {
 	SUBMIT("submit_doorbell", HOST, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_DB),
 	SUBMIT("submit_no_record", HOST, DOCA_GPUNETIO_VERBS_NIC_HANDLER_GPU_SM_NO_DBR),
 	SUBMIT("submit_polled", HOST, 0),
-	{ NULL, 0, 0, 0, 0, 0, 0, false },
+	{ NULL, 0, 0, 0, 0, 0, 0, false, false },
 };
 
 /* Two bits each; of different actors they do not overlap. */

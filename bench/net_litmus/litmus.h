@@ -26,6 +26,7 @@ enum litmus_place { LITMUS_HOST, LITMUS_ON_GPU };
  * @message:   enum litmus_place of x
  * @word:      enum litmus_place of y, and of z unless the GPU alone uses that
  * @handler:   of BL_LITMUS_SUBMIT: enum doca_gpu_dev_verbs_nic_handler; 0: the NIC polls the record
+ * @line:      of BL_LITMUS_CQE: one store writes all of it, where the CPU has such a store
  * @gpu_scope: fences of GPU scope
  * @how:       enum bl_litmus_how
  * @judged:    forbidden outcomes are failures; else they are shown
@@ -39,6 +40,7 @@ struct litmus_case {
 	uint8_t gpu_scope;
 	uint8_t how;
 	bool judged;
+	bool line;
 };
 
 /* All cases, in the order in which they are run; the last has no name. */

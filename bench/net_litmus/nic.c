@@ -9,6 +9,7 @@
 #include "common/doca_gpunetio_verbs_dev.h"
 #include "common/doca_gpunetio_verbs_mlx5.h"
 #include "copy/fence.h"
+#include "copy/line.h"
 
 static void step(const struct litmus_nic *nic)
 {
@@ -199,6 +200,17 @@ static void store_cqe(const struct litmus_nic *nic, uint64_t *cqe, const uint64_
 	store8(nic, cqe + 7, words[7]);
 }
 
+/* All of them at once, where this CPU can. */
+static void store_line(const struct litmus_nic *nic, uint64_t *cqe, const uint64_t *words)
+{
+	if (!nic->test->line || !bl_can_store_line() || (uintptr_t)cqe % BL_STORE_LINE) {
+		store_cqe(nic, cqe, words);
+		return;
+	}
+	step(nic);
+	bl_store_line(cqe, words);
+}
+
 static void complete(const struct litmus_nic *nic, uint64_t nr)
 {
 	uint64_t index = nr - 1, slot = index % BL_LITMUS_CELLS, words[8] = { 0 };
@@ -211,14 +223,14 @@ static void complete(const struct litmus_nic *nic, uint64_t nr)
 
 	memcpy(words, &cqe, sizeof(cqe));
 	if (nic->test->how == BL_LITMUS_SWAPPED) {
-		store_cqe(nic, at, words);
+		store_line(nic, at, words);
 		gape(nic, nr);
 	}
 	store8(nic, nic->x + bl_litmus_off(nr), nr);
 	/* the message before the completion */
 	release(nic);
 	if (nic->test->how != BL_LITMUS_SWAPPED)
-		store_cqe(nic, at, words);
+		store_line(nic, at, words);
 	bl_fence_wc_store();
 }
 

@@ -70,4 +70,7 @@ int bl_reach_peek(void *priv, uint64_t off, void *dst, size_t len);
 void bl_reach_peeked(void *priv);
 int bl_reach_put(void *priv, uint64_t off, const void *src, size_t len);
 
+/* Only where bl_can_store_line() (copy/line.h) says so. */
+int bl_reach_put_line(void *priv, uint64_t off, const void *src);
+
 #endif

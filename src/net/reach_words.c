@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "copy/fence.h"
+#include "copy/line.h"
 #include "reach.h"
 #include "softnic/snic.h"
 #include "util/guard.h"
@@ -117,4 +118,22 @@ int bl_reach_put(void *priv, uint64_t off, const void *src, size_t len)
 	if (reach->gone)
 		return -EFAULT;
 	return bl_reach_said(reach, bl_guard_call(what.dst, len, do_put, &what));
+}
+
+static int do_put_line(void *arg)
+{
+	const struct words *what = arg;
+
+	bl_store_line(what->dst, what->src);
+	return 0;
+}
+
+int bl_reach_put_line(void *priv, uint64_t off, const void *src)
+{
+	struct bl_reach *reach = priv;
+	struct words what = { (void *)((char *)reach->cpu + off), src, BL_STORE_LINE };
+
+	if (reach->gone)
+		return -EFAULT;
+	return bl_reach_said(reach, bl_guard_call(what.dst, what.len, do_put_line, &what));
 }

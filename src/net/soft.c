@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy/line.h"
 #include "object.h"
 #include "place.h"
 #include "net/log.h"
@@ -106,8 +107,11 @@ void bl_soft_mem(struct bl_reach *reach, struct bl_snic_mem *mem)
 		return;
 	mem->peek = bl_reach_peek;
 	mem->peeked = bl_reach_peeked;
-	if (reach->domain)
-		mem->put = bl_reach_put;
+	if (!reach->domain)
+		return;
+	mem->put = bl_reach_put;
+	if (bl_can_store_line())
+		mem->put_line = bl_reach_put_line;
 }
 
 static int soft_mr_create(struct bl_nic *nic, struct bl_nic_pd *pd, const struct bl_nic_memory *memory, uint64_t iova,

@@ -171,7 +171,7 @@ static void all_that_may_be_comes_up(void)
 	uint64_t seed = base_seed();
 
 	for (const auto &want : wanted) {
-		const struct litmus_case test = {"", want.shape, LITMUS_HOST, LITMUS_HOST, 0, 0, BL_LITMUS_FENCED, true};
+		const struct litmus_case test = {"", want.shape, LITMUS_HOST, LITMUS_HOST, 0, 0, BL_LITMUS_FENCED, true, false};
 		struct litmus_counts counts = {};
 		unsigned int seen = 0;
 
