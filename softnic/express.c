@@ -9,36 +9,46 @@
 #include "qp.h"
 #include "util/guard.h"
 
-/* @line: the words; @tag: of the request that is wanted, @raw: receives it */
+#define BYTES (BL_SNIC_EXPRESS_BLOCKS * BL_SNIC_EXPRESS_WORDS * sizeof(uint64_t))
+
+/* @line: the words; @tag: of the request that is wanted, @raw: receives it; @nr: its blocks */
 struct whole {
 	const uint64_t *line;
 	uint32_t tag;
-	uint8_t raw[BL_SNIC_WQEBB];
+	unsigned int nr;
+	uint8_t raw[BL_SNIC_EXPRESS_BLOCKS * BL_SNIC_WQEBB];
 };
 
-/* In no order: each word says itself which request it is of. Return: 0, or -EAGAIN: one of them is of another. */
-static int read_words(void *arg)
+/* In no order: each word says itself which block it is of. Return: 0, or -EAGAIN: one of them is of another. */
+static int read_block(struct whole *whole, unsigned int block)
 {
-	struct whole *whole = arg;
+	const uint64_t *line = whole->line + (size_t)block * BL_SNIC_EXPRESS_WORDS;
+	uint8_t *raw = whole->raw + (size_t)block * BL_SNIC_WQEBB;
 
 	for (unsigned int i = 0; i < BL_SNIC_EXPRESS_WORDS; i++) {
 		/* what was released before the words is read after them */
-		uint64_t word = __atomic_load_n(&whole->line[i], __ATOMIC_ACQUIRE);
+		uint64_t word = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
 		uint32_t part = (uint32_t)word;
 
-		if ((uint32_t)(word >> 32) != whole->tag)
+		if ((uint32_t)(word >> 32) != whole->tag + block)
 			return -EAGAIN;
-		memcpy(whole->raw + i * sizeof(part), &part, sizeof(part));
+		memcpy(raw + i * sizeof(part), &part, sizeof(part));
 	}
 	return 0;
 }
 
-/* One block, and the next of the ring. */
-static bool is_next(const struct bl_sq *sq, const uint8_t *raw)
+/* The first block says how many there are. */
+static int read_words(void *arg)
 {
-	unsigned int nr = bl_wqe_nr_segs(raw);
+	struct whole *whole = arg;
+	int ret = read_block(whole, 0);
 
-	return bl_wqe_index(raw) == (uint16_t)sq->pi && nr && nr * BL_WQE_SEG <= BL_SNIC_WQEBB;
+	whole->nr = (bl_wqe_nr_segs(whole->raw) * BL_WQE_SEG + BL_SNIC_WQEBB - 1) / BL_SNIC_WQEBB;
+	if (ret || whole->nr > BL_SNIC_EXPRESS_BLOCKS)
+		return ret;
+	for (unsigned int block = 1; block < whole->nr && !ret; block++)
+		ret = read_block(whole, block);
+	return ret;
 }
 
 /*
@@ -55,12 +65,31 @@ static bool is_whole(const struct bl_sq *sq, const uint8_t *raw)
 	return !sq->waits && (bl_wqe_parse(raw, &wqe, &why) || wqe.brought);
 }
 
-/* All before it are taken, and its place in the copy of the ring is free. */
-static bool has_room(const struct bl_snic_qp *qp)
+/* The next of the ring. */
+static bool is_next(const struct bl_sq *sq, const struct whole *whole)
+{
+	return bl_wqe_index(whole->raw) == (uint16_t)sq->pi && whole->nr && whole->nr <= BL_SNIC_EXPRESS_BLOCKS;
+}
+
+/* All before it are taken, and the places of @nr blocks in the copy of the ring are free. */
+static bool has_room(const struct bl_snic_qp *qp, unsigned int nr)
 {
 	const struct bl_sq *sq = &qp->sq;
 
-	return sq->taken == sq->pi && sq->fetched == sq->pi && sq->pi - sq->ci < qp->attr.sq_nr;
+	return sq->taken == sq->pi && sq->fetched == sq->pi && sq->pi - sq->ci + nr <= qp->attr.sq_nr;
+}
+
+static void take(struct bl_snic_qp *qp, const struct whole *whole)
+{
+	struct bl_sq *sq = &qp->sq;
+
+	for (unsigned int block = 0; block < whole->nr; block++) {
+		size_t slot = sq->pi & (qp->attr.sq_nr - 1);
+
+		memcpy(sq->blocks + slot * BL_SNIC_WQEBB, whole->raw + (size_t)block * BL_SNIC_WQEBB, BL_SNIC_WQEBB);
+		sq->pi++;
+		sq->fetched++;
+	}
 }
 
 /* What has this tag was there before, or will come; a stale line must not pass for news when tags come round again. */
@@ -100,15 +129,12 @@ void bl_express_look(struct bl_snic_qp *qp)
 			sq->express_seen = first;
 		return;
 	}
-	if (!has_room(qp))
+	if (!has_room(qp, 1))
 		return;
-	ret = bl_guard_call(whole.line, BL_SNIC_EXPRESS_WORDS * sizeof(*whole.line), read_words, &whole);
+	ret = bl_guard_call(whole.line, BYTES, read_words, &whole);
 	if (ret == -EAGAIN)
 		return;
 	sq->express_seen = first;
-	if (ret || !is_next(sq, whole.raw) || !is_whole(sq, whole.raw))
-		return;
-	memcpy(sq->blocks + (size_t)(sq->pi & (qp->attr.sq_nr - 1)) * BL_SNIC_WQEBB, whole.raw, sizeof(whole.raw));
-	sq->pi++;
-	sq->fetched++;
+	if (!ret && is_next(sq, &whole) && is_whole(sq, whole.raw) && has_room(qp, whole.nr))
+		take(qp, &whole);
 }

@@ -314,16 +314,18 @@ uint32_t bl_snic_qp_num(const struct bl_snic_qp *qp);
  */
 int bl_snic_qp_watch(struct bl_snic_qp *qp, const uint64_t *word);
 
-/* Words of a line of requests that are given whole. */
-#define BL_SNIC_EXPRESS_WORDS 16
+/* Words of each block of a request that is given whole, and its blocks at most. */
+#define BL_SNIC_EXPRESS_WORDS  16
+#define BL_SNIC_EXPRESS_BLOCKS 2
 
 /**
  * bl_snic_qp_express() - Take requests that are given whole as well
  * @qp:	  queue pair
- * @line: BL_SNIC_EXPRESS_WORDS words, or NULL to stop; when it returns, the old line is not looked at again
+ * @line: BL_SNIC_EXPRESS_WORDS words for each of BL_SNIC_EXPRESS_BLOCKS blocks, or NULL to stop; when it returns, the old
+ *	  line is not looked at again
  *
- * Word n has bytes 4 n to 4 n + 3 of a request of one block in its low half, and in its high half the low 32 bits of the
- * count of send blocks posted since the queue pair left RST, this one included. The words may be written in any order. A
+ * Word n of a block has its bytes 4 n to 4 n + 3 in its low half, and in its high half the low 32 bits of the count of
+ * send blocks posted since the queue pair left RST, this one included. The words may be written in any order. A
  * request that is the next one is taken when all of its words are there; it lies in the ring as well, and its doorbell
  * follows, since the line may be written over before it is looked at. Zeros are no request.
  */

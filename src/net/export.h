@@ -27,7 +27,7 @@ struct bl_control {
 	uint8_t reserved0[120];
 	uint32_t stop;
 	uint8_t reserved1[124];
-	uint64_t express[BL_GPUNETIO_EXPRESS_WORDS];
+	uint64_t express[BL_GPUNETIO_EXPRESS_SLOTS * BL_GPUNETIO_EXPRESS_WORDS];
 };
 
 /**

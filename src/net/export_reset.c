@@ -141,7 +141,7 @@ static int reset_all(struct bl_gpu_qp *qp, const struct bl_nic_qp_info *info)
 	if (ret)
 		return ret;
 	__atomic_store_n(&qp->control->word, 0, __ATOMIC_RELAXED);
-	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i++)
+	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_SLOTS * BL_GPUNETIO_EXPRESS_WORDS; i++)
 		__atomic_store_n(&qp->control->express[i], 0, __ATOMIC_RELAXED);
 	if (qp->slots)
 		memset(qp->slots, 0, qp->begin.sq_wqe_num * sizeof(*qp->slots));

@@ -261,7 +261,8 @@ int bl_soft_qp_watch(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *w
 	return bl_snic_qp_watch(qp->qp, word);
 }
 
-_Static_assert(BL_GPUNETIO_EXPRESS_WORDS == BL_SNIC_EXPRESS_WORDS, "kernels write what the NIC reads");
+_Static_assert(BL_GPUNETIO_EXPRESS_WORDS == BL_SNIC_EXPRESS_WORDS && BL_GPUNETIO_EXPRESS_SLOTS == BL_SNIC_EXPRESS_BLOCKS,
+	       "kernels write what the NIC reads");
 _Static_assert(BL_GPUNETIO_BROUGHT == BL_WQE_BROUGHT, "kernels say what the NIC reads");
 
 int bl_soft_qp_express(struct bl_nic *nic, struct bl_nic_qp *qp, const uint64_t *line)

@@ -22,8 +22,9 @@ extern "C" {
 #define DOCA_GPUNETIO_VERBS_WAIT_STOPPED (-125) /* the stop flag is set */
 #define DOCA_GPUNETIO_VERBS_WAIT_ERROR	 (-5)	/* the queue pair failed; the cause is in the CQ's error word */
 
-/* Words by which a WQE is given whole to a NIC that is a CPU. */
+/* Words by which each slot of a WQE is given whole to a NIC that is a CPU, and its slots at most. */
 #define BL_GPUNETIO_EXPRESS_WORDS 16
+#define BL_GPUNETIO_EXPRESS_SLOTS 2
 
 /*
  * A WQE that brings the bytes of its one data segment along, to a NIC that is a CPU: they lie in its slot behind the last
@@ -109,8 +110,9 @@ struct bl_gpu_dev_region {
  * @polled:	    1: the NIC is a CPU that polls the records, and doorbells are nothing to it
  * @regions:	    BL_GPUNETIO_REGIONS regions whose bytes WQEs may bring along; NULL: the NIC reads them all
  * @stop_flag:	    word that ends every wait when it is not 0; may be NULL
- * @sq_express:	    BL_GPUNETIO_EXPRESS_WORDS words for a WQE that is given whole to a NIC that is a CPU: of each the low half
- *		    is four bytes of it, the high half the low half of its index plus one; NULL: there are none
+ * @sq_express:	    BL_GPUNETIO_EXPRESS_WORDS words for each of BL_GPUNETIO_EXPRESS_SLOTS slots of a WQE that is given whole to a
+ *		    NIC that is a CPU: of each the low half is four bytes of the slot, the high half the low half of its index
+ *		    plus one; NULL: there are none
  * @cq_sq:	    completions of the send queue
  * @cq_rq:	    completions of the receive queue
  * @nic_handler:    enum doca_gpu_dev_verbs_nic_handler, never AUTO

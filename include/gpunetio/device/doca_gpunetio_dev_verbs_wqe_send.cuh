@@ -83,16 +83,45 @@ BL_DEVICE uint32_t bl_dev_send_slots(uint32_t bytes)
 	return bytes <= BL_DEV_SEND_INLINE ? 1 : 2;
 }
 
+/* Its segments. */
+BL_DEVICE uint32_t bl_dev_send_segs(uint32_t bytes)
+{
+	return 1 + (bytes + 4 + 15) / 16;
+}
+
 /** bl_dev_wqe_send_inline() - SEND of inline bytes, in as many slots from @index on as they need; @words has them, and more */
 BL_DEVICE void bl_dev_wqe_send_inline(struct doca_gpu_dev_verbs_qp *qp, uint64_t index,
 				      enum doca_gpu_dev_verbs_wqe_ctrl_flags ctrl_flags,
 				      const uint32_t (&words)[BL_DEV_SEND_INLINE_MAX / 4], uint32_t bytes)
 {
-	uint32_t nr_segs = 1 + (bytes + 4 + 15) / 16;
-
 	bl_dev_ctrl(doca_gpu_dev_verbs_get_wqe_ptr(qp, (uint16_t)index), (uint16_t)index, DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND,
-		    bl_op_bswap32(qp->sq_num_shift8 | nr_segs), ctrl_flags, 0);
+		    bl_op_bswap32(qp->sq_num_shift8 | bl_dev_send_segs(bytes)), ctrl_flags, 0);
 	bl_dev_inline(qp, index, 1, words, bytes);
+}
+
+/*
+ * The same to the line of a NIC that is a CPU, where there is one, from registers; the slots are written as well, and submitted.
+ * It may be carried out before anything that this thread has written earlier is seen: the bytes tell of nothing else.
+ */
+BL_DEVICE void bl_dev_give_send_inline(struct doca_gpu_dev_verbs_qp *qp, uint64_t index,
+				       enum doca_gpu_dev_verbs_wqe_ctrl_flags ctrl_flags,
+				       const uint32_t (&words)[BL_DEV_SEND_INLINE_MAX / 4], uint32_t bytes)
+{
+	constexpr unsigned int nr = BL_GPUNETIO_EXPRESS_SLOTS * BL_GPUNETIO_EXPRESS_WORDS, data = 5;
+	uint32_t raw[nr] = {bl_op_bswap32((uint32_t)DOCA_GPUNETIO_IB_MLX5_OPCODE_SEND |
+					  (uint32_t)(uint16_t)index << DOCA_GPUNETIO_VERBS_WQE_IDX_SHIFT),
+			    bl_op_bswap32(qp->sq_num_shift8 | bl_dev_send_segs(bytes)), (uint32_t)ctrl_flags << 24, 0,
+			    bl_op_bswap32(BL_DEV_INLINE | bytes)};
+
+	static_assert(nr == data + BL_DEV_SEND_INLINE_MAX / 4, "the words fill the slots");
+	for (unsigned int i = data; i < nr; i++)
+		raw[i] = words[i - data];
+	for (unsigned int i = 0; i < nr; i += 2) {
+		uint64_t slot = i / BL_GPUNETIO_EXPRESS_WORDS, tag = (index + 1 + slot) << 32;
+
+		if (slot < bl_dev_send_slots(bytes))
+			bl_op_store_pair(qp->sq_express + i, tag | raw[i], tag | raw[i + 1]);
+	}
 }
 
 /** doca_gpu_dev_verbs_get_rwqe_ptr() - Slot of a receive WQE: its first data segment */

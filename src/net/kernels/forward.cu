@@ -73,6 +73,9 @@ static __device__ inline int forward_inline(const struct bl_net_forward &run, ui
 	uint64_t index = doca_gpu_dev_verbs_reserve_wq_slots<mine>(run.qp, nr, SKIP_CHECK);
 	int ret;
 
+	/* the message is all that it tells of */
+	if (run.qp->sq_express)
+		bl_dev_give_send_inline(run.qp, index, DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE, words, bytes);
 	bl_dev_wqe_send_inline(run.qp, index, DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE, words, bytes);
 	doca_gpu_dev_verbs_mark_wqes_ready<mine>(run.qp, index, index + nr - 1);
 	ret = doca_gpu_dev_verbs_submit<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS>(run.qp, index + nr);

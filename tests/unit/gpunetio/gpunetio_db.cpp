@@ -177,6 +177,40 @@ static void a_request_is_given_whole_and_told_of_as_ever(void)
 	}
 }
 
+/* As far as its segments go, in one slot or two: what the ring has. */
+static void an_inline_send_is_given_as_the_ring_has_it(void)
+{
+	alignas(16) static uint64_t line[BL_GPUNETIO_EXPRESS_SLOTS * BL_GPUNETIO_EXPRESS_WORDS];
+	static const uint32_t lengths[] = {1, 12, 13, 44, 45, 64, 108};
+	constexpr uint64_t first = 0x2fffffffeULL;
+	uint32_t words[BL_DEV_SEND_INLINE_MAX / 4];
+
+	for (unsigned int i = 0; i < BL_DEV_SEND_INLINE_MAX / 4; i++)
+		words[i] = 0x01020304 * (i + 1);
+	for (uint32_t bytes : lengths) {
+		uint32_t nr = bl_dev_send_segs(bytes) * 4;
+
+		queue_init(&q, 256, SM_DB, first);
+		q.qp.sq_express = line;
+		memset(line, 0, sizeof(line));
+		bl_dev_wqe_send_inline(&q.qp, first, DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE, words, bytes);
+		bl_dev_give_send_inline(&q.qp, first, DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE, words, bytes);
+		check_eq(bl_dev_send_slots(bytes), (nr + 15) / 16);
+		for (uint32_t i = 0; i < nr; i++) {
+			uint64_t index = first + i / BL_GPUNETIO_EXPRESS_WORDS;
+			uint32_t part;
+
+			memcpy(&part, doca_gpu_dev_verbs_get_wqe_ptr(&q.qp, (uint16_t)index)->inl_data + i % BL_GPUNETIO_EXPRESS_WORDS * 4,
+			       sizeof(part));
+			check_eq((uint32_t)line[i], part);
+			check_eq(line[i] >> 32, (uint32_t)(index + 1));
+		}
+		/* nothing of a slot that it does not have */
+		for (uint32_t i = bl_dev_send_slots(bytes) * BL_GPUNETIO_EXPRESS_WORDS; i < sizeof(line) / sizeof(line[0]); i++)
+			check_eq(line[i], 0);
+	}
+}
+
 static void without_a_line_a_request_is_told_of_only(void)
 {
 	struct doca_gpu_dev_verbs_wqe wqe = {};
@@ -317,6 +351,7 @@ static const struct tap_test tests[] = {
 	{"skipped doorbells ring nothing", skipped_doorbells_ring_nothing},
 	{"BlueFlame writes the request, then the doorbell", blueflame_writes_the_request_then_the_doorbell},
 	{"a request is given whole, and told of as ever", a_request_is_given_whole_and_told_of_as_ever},
+	{"an inline send is given as the ring has it", an_inline_send_is_given_as_the_ring_has_it},
 	{"without a line a request is told of only", without_a_line_a_request_is_told_of_only},
 	{"a receive queue has a record only", a_receive_queue_has_a_record_only},
 	{"raw forms store what they are given", raw_forms_store_what_they_are_given},

@@ -9,7 +9,7 @@
 #include "util/guard.h"
 #include "world.h"
 
-static uint64_t line[BL_SNIC_EXPRESS_WORDS];
+static uint64_t line[BL_SNIC_EXPRESS_BLOCKS * BL_SNIC_EXPRESS_WORDS];
 
 static struct world *begin(const struct world_options *options)
 {
@@ -76,6 +76,96 @@ static void each_word_is_waited_for(void)
 	world_end(w);
 }
 
+/* A write of at most 92 bytes, which lie in two blocks. */
+static void put_two_blocks(struct world *w, struct world_wqe *wqe, uint32_t len, unsigned int seed)
+{
+	uint8_t bytes[92];
+
+	fill(bytes, len, seed);
+	wqe_begin(wqe, &w->a, 0, BL_WQE_WRITE, WORLD_SIGNAL, 0);
+	wqe_raddr(wqe, w->b.iova, w->b.key);
+	wqe_inline(wqe, bytes, len);
+	wqe_put(wqe, &w->a);
+}
+
+/* @first: the count that its first block makes. */
+static void give_two_blocks(const struct world_wqe *wqe, uint64_t first)
+{
+	for (unsigned int i = 0; i < 2 * BL_SNIC_EXPRESS_WORDS; i++)
+		wqe_give_word(wqe, line, i, first);
+}
+
+/* After one of one block, so that the second block comes to lie at the begin of the ring. */
+static void a_request_of_two_blocks_is_given_whole(void)
+{
+	struct world *w = begin(NULL);
+	struct world_wqe wqe;
+
+	put_inline(w, &wqe, 0);
+	wqe_give(&wqe, line, w->a.pi);
+	world_run(w);
+	world_expect(&w->a.send, BL_CQE_REQ, 0, 0);
+	for (unsigned int i = 0; i < 100; i++) {
+		uint32_t len = i % 2 ? 92 : 64;
+		uint16_t index = (uint16_t)w->a.pi;
+
+		put_two_blocks(w, &wqe, len, i);
+		check_eq(w->a.pi, index + 2U);
+		give_two_blocks(&wqe, index + 1U);
+		world_run(w);
+		world_expect(&w->a.send, BL_CQE_REQ, 0, index);
+		check(is_filled(w->b.mem, len, i));
+		if (i % 3)
+			side_ring(&w->a);
+		world_run(w);
+		world_expect_none(&w->a.send);
+	}
+	check_eq(world_query(&w->a).sq_pi, 201);
+	check_eq(world_counter(&w->a, BL_SNIC_WQE), 101);
+	world_end(w);
+}
+
+static void each_word_of_two_blocks_is_waited_for(void)
+{
+	struct world *w = begin(NULL);
+	struct world_wqe wqe;
+
+	for (unsigned int last = 0; last < 2 * BL_SNIC_EXPRESS_WORDS; last++) {
+		uint64_t first = w->a.pi + 1;
+
+		put_two_blocks(w, &wqe, 64, last);
+		for (unsigned int i = 0; i < 2 * BL_SNIC_EXPRESS_WORDS; i++) {
+			if (i != last)
+				wqe_give_word(&wqe, line, i, first);
+		}
+		world_run(w);
+		world_expect_none(&w->a.send);
+		wqe_give_word(&wqe, line, last, first);
+		world_run(w);
+		world_expect(&w->a.send, BL_CQE_REQ, 0, (uint16_t)(first - 1));
+		check(is_filled(w->b.mem, 64, last));
+	}
+	world_end(w);
+}
+
+/* There is room for one block. */
+static void two_blocks_need_room_for_two(void)
+{
+	struct world *w = begin(&(struct world_options){.rq_nr = 16});
+	struct world_wqe wqe;
+
+	/* sends that wait for receives fill the ring */
+	for (unsigned int i = 1; i < w->a.sq_nr; i++)
+		post_send(&w->a, 0, 8);
+	world_run(w);
+	put_two_blocks(w, &wqe, 64, 1);
+	give_two_blocks(&wqe, w->a.sq_nr);
+	world_run(w);
+	check_eq(world_query(&w->a).sq_pi, w->a.sq_nr - 1);
+	check_eq(world_query(&w->a).mod.state, BL_SNIC_RTS);
+	world_end(w);
+}
+
 static void one_that_was_written_over_is_taken_from_the_ring(void)
 {
 	struct world *w = begin(NULL);
@@ -128,6 +218,9 @@ static void words_that_are_no_next_request_are_left(void)
 	wqe.raw[7] = 3;
 	expect_left(&wqe, 1);
 	wqe.raw[2] = 0;
+	wqe.raw[7] = 9;
+	expect_left(&wqe, 1);
+	/* a second block that does not come */
 	wqe.raw[7] = 5;
 	expect_left(&wqe, 1);
 	wqe.raw[7] = 0;
@@ -206,6 +299,9 @@ static void a_line_that_is_taken_back_is_not_looked_at(void)
 static const struct tap_test tests[] = {
 	{"express_a_request_that_is_given_whole_needs_no_doorbell", a_request_that_is_given_whole_needs_no_doorbell},
 	{"express_each_word_is_waited_for", each_word_is_waited_for},
+	{"express_a_request_of_two_blocks_is_given_whole", a_request_of_two_blocks_is_given_whole},
+	{"express_each_word_of_two_blocks_is_waited_for", each_word_of_two_blocks_is_waited_for},
+	{"express_two_blocks_need_room_for_two", two_blocks_need_room_for_two},
 	{"express_one_that_was_written_over_is_taken_from_the_ring", one_that_was_written_over_is_taken_from_the_ring},
 	{"express_words_that_are_no_next_request_are_left", words_that_are_no_next_request_are_left},
 	{"express_a_bad_request_that_is_given_whole_fails_as_ever", a_bad_request_that_is_given_whole_fails_as_ever},

@@ -117,7 +117,7 @@ void wqe_give_word(const struct world_wqe *wqe, uint64_t *line, unsigned int i, 
 	uint32_t part;
 
 	memcpy(&part, wqe->raw + i * 4UL, sizeof(part));
-	__atomic_store_n(&line[i], count << 32 | part, __ATOMIC_RELEASE);
+	__atomic_store_n(&line[i], (count + i / BL_SNIC_EXPRESS_WORDS) << 32 | part, __ATOMIC_RELEASE);
 }
 
 void wqe_give(const struct world_wqe *wqe, uint64_t *line, uint64_t count)
