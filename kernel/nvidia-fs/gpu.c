@@ -58,9 +58,11 @@ static struct bl_gpu *find_or_add(const u8 *uuid)
 	return gpu;
 }
 
-/* The lock is held. */
+/* The lock is held. Memory that has gone already is counted no more: who closes a map comes here after that. */
 static void count(struct bl_map *map, struct bl_gpu *gpu)
 {
+	if (READ_ONCE(map->gate.closed))
+		return;
 	gpu->bytes[map->is_bounce] += map->len;
 	gpu->most = max(gpu->most, gpu->bytes[0] + gpu->bytes[1]);
 	map->gpu = gpu;

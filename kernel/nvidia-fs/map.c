@@ -31,7 +31,7 @@ static bool is_idle(struct bl_map *map)
 void bl_map_close(struct bl_map *map, const char *why)
 {
 	spin_lock_irq(&map->lock);
-	map->gate.closed = true;
+	WRITE_ONCE(map->gate.closed, true);
 	spin_unlock_irq(&map->lock);
 	while (!wait_event_timeout(map->idle, is_idle(map), LOG_EVERY))
 		pr_warn("va 0x%llx len 0x%llx: %s, and I/O that is under way has not ended yet\n", map->va, map->len,

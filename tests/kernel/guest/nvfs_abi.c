@@ -346,6 +346,29 @@ static void persistent_memory_stays(void)
 	end();
 }
 
+static void check_stats(const char *want)
+{
+	static char text[4096];
+	int fd = open("/proc/driver/nvidia-fs/stats", O_RDONLY | O_CLOEXEC);
+	ssize_t len;
+
+	check(fd >= 0);
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	check(len > 0);
+	text[len] = '\0';
+	check_has(text, want);
+}
+
+/* Whether it was bound before the memory went, or after. */
+static void check_counted_no_more(const struct lane_map *map)
+{
+	for (int i = 0; i < 500 && map->meta->state != NVIDIA_FS_DIED; i++)
+		usleep(10000);
+	check_eq(map->meta->state, NVIDIA_FS_DIED);
+	check_stats(" : Registered_MiB=0 ");
+}
+
 /* The pin is revoked while it is made, or just after; with pauses in the driver at each side. */
 static void revoked_while_bound(void)
 {
@@ -360,29 +383,16 @@ static void revoked_while_bound(void)
 		gpu_knob("revoke_get_pages", 1);
 		ret = try_lane_bind(node, mem.va, MIB, 64 * KIB, &map);
 		check(!ret || ret == -EINVAL);
+		if (ret)
+			continue;
 		if (i & 4)
-			usleep(10000);
-		if (!ret)
-			lane_unbind(&map);
+			check_counted_no_more(&map);
+		lane_unbind(&map);
 	}
 	gpu_knob("delay_put_ms", 0);
 	gpu_knob("delay_callback_ms", 0);
 	check_eq(lane_stat("Bar1-map", "n"), 8);
 	end();
-}
-
-static void check_stats(const char *want)
-{
-	static char text[4096];
-	int fd = open("/proc/driver/nvidia-fs/stats", O_RDONLY | O_CLOEXEC);
-	ssize_t len;
-
-	check(fd >= 0);
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	check(len > 0);
-	text[len] = '\0';
-	check_has(text, want);
 }
 
 /* In the words that tools look for. */
