@@ -236,10 +236,23 @@ static void finish(struct bl_io *io)
 	bl_stats_end(io->write, io->begin, io->result);
 	fput(io->file);
 	leave_shadow(io, !io->sync);
-	if (io->sync)
-		return;
-	fput(io->node);
+}
+
+/*
+ * The same of one that nobody waits for; it is freed. The file of the node goes last: it may be all that keeps this module
+ * loaded, and the kernel ends a file only when who put it has left the module, or by a worker later.
+ */
+static s64 finish_async(struct bl_io *io)
+{
+	struct file *node = io->node;
+	s64 result;
+
+	finish(io);
+	result = io->result;
 	let_go(io->shadow);
+	kfree(io);
+	fput(node);
+	return result;
 }
 
 /**
@@ -256,8 +269,7 @@ void bl_io_put(struct bl_io *io)
 		complete(&io->ended);
 		return;
 	}
-	finish(io);
-	kfree(io);
+	finish_async(io);
 }
 
 static s64 end_sync(struct bl_io *io)
@@ -275,14 +287,7 @@ static s64 end_sync(struct bl_io *io)
 /* Bytes only of one that has ended by now. */
 static s64 end_async(struct bl_io *io)
 {
-	s64 result;
-
-	if (!atomic_dec_and_test(&io->refs))
-		return 0;
-	finish(io);
-	result = max_t(s64, io->result, 0);
-	kfree(io);
-	return result;
+	return atomic_dec_and_test(&io->refs) ? max_t(s64, finish_async(io), 0) : 0;
 }
 
 /**
