@@ -13,7 +13,7 @@ struct bl_nvp2p;
 struct nv_p2p_page_table;
 
 /**
- * struct bl_table - pages of a GPU; zeroed before its first use
+ * struct bl_table - pages of a GPU; zeroed before its first use, bl_table_renew() before each other one
  * @fn:         functions of the GPU driver, of which the holder is a user
  * @pages:      the driver's table; not to be touched after the free callback
  * @va:         address of the first byte
@@ -48,6 +48,17 @@ int bl_table_get(struct bl_table *table, int (*get)(struct bl_table *table));
 int bl_table_call_get(struct bl_table *table);
 int bl_table_call_get_persistent(struct bl_table *table, u32 flags);
 int bl_table_put(struct bl_table *table);
+
+/**
+ * bl_table_renew() - Forget what became of the pages that one had
+ * @table: one that has none
+ */
+static inline void bl_table_renew(struct bl_table *table)
+{
+	table->persistent = false;
+	table->by_put = false;
+	table->freed = false;
+}
 
 /**
  * bl_table_is_freed() - Whether the free callback has come

@@ -161,7 +161,7 @@ struct bl_meta {
 };
 
 /**
- * struct bl_map - GPU memory bound to a shadow; what comes before @meta is zero before each MAP
+ * struct bl_map - GPU memory bound to a shadow; zero before the first one
  * @va:         first address, rounded down to a GPU page
  * @len:        bytes, whole GPU pages
  * @head:       bytes between @va and the address that was asked for
@@ -172,7 +172,7 @@ struct bl_meta {
  * @is_bounce:  a library's own buffer, for statistics
  * @gpu:        where gpu.c has counted it; NULL: nowhere
  * @uuid:       of the GPU
- * @rdma:       what user space has told about how NICs reach it; under @lock
+ * @rdma:       what user space has told about how NICs reach it; under @lock. Zero: nothing, as before each MAP
  * @meta:       where requests report to; the shadow's
  * @lock:       see above
  * @idle:       woken when a closed gate has nobody inside

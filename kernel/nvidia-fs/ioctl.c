@@ -3,6 +3,9 @@
  * Requests of user space. MAP and UNMAP read their own struct, all others the whole union, which some of them write. An
  * error of MAP, READ and WRITE is -1, and the reason lies in the argument; nvidia_fs.h says where. Reasons of a batch
  * lie in its entries.
+ *
+ * MAP and UNMAP are short, and so is what is around them: their structs are read member by member, in place of a copy
+ * of bytes, and they have no room on the stack that the kernel would clear for them (CONFIG_INIT_STACK_ALL_ZERO).
  */
 #include "core.h"
 #include "io.h"
@@ -26,25 +29,39 @@ static s64 do_map(struct file *f, const struct nvidia_fs_map *arg)
 	return ret;
 }
 
-static long do_unmap(struct file *f, const void __user *user)
+static long do_unmap(struct file *f, const struct nvidia_fs_unmap *arg)
 {
-	struct nvidia_fs_unmap arg;
 	struct file *file;
 	long ret;
 
-	if (copy_from_user(&arg, user, sizeof(arg)))
-		return -EFAULT;
-	if (arg.flags || arg.pad)
-		return refuse(EINVAL, "unmap 0x%llx: flags 0x%x are not known", arg.cpuvaddr, arg.flags);
+	if (arg->flags || arg->pad)
+		return refuse(EINVAL, "unmap 0x%llx: flags 0x%x are not known", arg->cpuvaddr, arg->flags);
 	/* who asks whether there is such a request */
-	if (!arg.cpuvaddr)
+	if (!arg->cpuvaddr)
 		return 0;
-	file = bl_mmap_file(f, arg.cpuvaddr);
+	file = bl_mmap_file(f, arg->cpuvaddr);
 	if (!file)
-		return refuse(EINVAL, "unmap: no shadow of this process begins at 0x%llx", arg.cpuvaddr);
+		return refuse(EINVAL, "unmap: no shadow of this process begins at 0x%llx", arg->cpuvaddr);
 	ret = bl_map_unbind(bl_shadow_of(file));
 	fput(file);
 	return ret;
+}
+
+static long run_unmap(struct file *f, const struct nvidia_fs_unmap __user *user)
+{
+	u64 cpuvaddr;
+	u32 flags, pad;
+
+	if (!user_read_access_begin(user, sizeof(*user)))
+		return -EFAULT;
+	unsafe_get_user(cpuvaddr, &user->cpuvaddr, fault);
+	unsafe_get_user(flags, &user->flags, fault);
+	unsafe_get_user(pad, &user->pad, fault);
+	user_read_access_end();
+	return do_unmap(f, &(struct nvidia_fs_unmap){ .cpuvaddr = cpuvaddr, .flags = flags, .pad = pad });
+fault:
+	user_read_access_end();
+	return -EFAULT;
 }
 
 static s64 do_transfer(struct file *f, const struct nvidia_fs_io *arg, bool write)
@@ -60,18 +77,53 @@ static s64 do_transfer(struct file *f, const struct nvidia_fs_io *arg, bool writ
 }
 
 /* What MAP has bound stays bound whatever becomes of its argument, which a success leaves alone. */
-static long run_map(struct file *f, union nvidia_fs_arg __user *user)
+static long map_and_tell(struct file *f, const struct nvidia_fs_map *arg, union nvidia_fs_arg __user *user)
 {
-	struct nvidia_fs_map arg;
-	s64 ret;
+	s64 ret = do_map(f, arg);
 
-	/* the number that the interface has for it */
-	if (copy_from_user(&arg, user, sizeof(arg)))
-		return -ENOMEM;
-	ret = do_map(f, &arg);
 	if (!ret)
 		return 0;
 	return put_user(bl_io_user_error(ret), &user->io.ioctl_return) ? -EFAULT : -1;
+}
+
+static long run_map(struct file *f, union nvidia_fs_arg __user *user)
+{
+	const struct nvidia_fs_map __user *map = &user->map;
+	u64 pdevinfo, cpuvaddr, gpuvaddr, fence;
+	u8 pad[2];
+	u32 block;
+	u16 bounce;
+	s64 size;
+
+	if (!user_read_access_begin(map, sizeof(*map)))
+		goto bad;
+	unsafe_get_user(size, &map->size, fault);
+	unsafe_get_user(pdevinfo, &map->pdevinfo, fault);
+	unsafe_get_user(cpuvaddr, &map->cpuvaddr, fault);
+	unsafe_get_user(gpuvaddr, &map->gpuvaddr, fault);
+	unsafe_get_user(fence, &map->end_fence_addr, fault);
+	unsafe_get_user(block, &map->sbuf_block, fault);
+	unsafe_get_user(bounce, &map->is_bounce_buffer, fault);
+	unsafe_get_user(pad[0], &map->pad[0], fault);
+	unsafe_get_user(pad[1], &map->pad[1], fault);
+	user_read_access_end();
+	return map_and_tell(f,
+			    &(struct nvidia_fs_map){
+				    .size = size,
+				    .pdevinfo = pdevinfo,
+				    .cpuvaddr = cpuvaddr,
+				    .gpuvaddr = gpuvaddr,
+				    .end_fence_addr = fence,
+				    .sbuf_block = block,
+				    .is_bounce_buffer = bounce,
+				    .pad = { pad[0], pad[1] },
+			    },
+			    user);
+fault:
+	user_read_access_end();
+bad:
+	/* the number that the interface has for it */
+	return -ENOMEM;
 }
 
 /* READ, WRITE */
@@ -85,26 +137,11 @@ static long run(struct file *f, unsigned int cmd, union nvidia_fs_arg *arg, void
 	return ret < 0 ? -1 : 0;
 }
 
-/**
- * bl_ioctl() - Serve a request
- * @f:   file of a node
- * @cmd: NVIDIA_FS_IOC_*
- * @arg: address of a union nvidia_fs_arg; of MAP and UNMAP, of their struct
- *
- * Return: 0; of UNMAP an error as it is; of others -1 with the reason in the argument; -ENOTTY (unknown request),
- * -ENOMEM (the argument cannot be read), -EFAULT (it cannot be written), or what bl_batch_run() and bl_rdma_run() say.
- */
-long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
+/* All but MAP and UNMAP; a function of its own for the sake of these. */
+static noinline long run_other(struct file *f, unsigned int cmd, void __user *user)
 {
-	void __user *user = (void __user *)arg;
 	union nvidia_fs_arg args;
 
-	if (cmd == NVIDIA_FS_IOC_UNMAP)
-		return do_unmap(f, user);
-	if (cmd == NVIDIA_FS_IOC_MAP)
-		return run_map(f, user);
-	if (cmd < NVIDIA_FS_IOC_REMOVE || cmd > NVIDIA_FS_IOC_BATCH)
-		return -ENOTTY;
 	/* the number that the interface has for it */
 	if (copy_from_user(&args, user, sizeof(args)))
 		return -ENOMEM;
@@ -123,4 +160,26 @@ long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 	default:
 		return -ENOTTY;
 	}
+}
+
+/**
+ * bl_ioctl() - Serve a request
+ * @f:   file of a node
+ * @cmd: NVIDIA_FS_IOC_*
+ * @arg: address of a union nvidia_fs_arg; of MAP and UNMAP, of their struct
+ *
+ * Return: 0; of UNMAP an error as it is; of others -1 with the reason in the argument; -ENOTTY (unknown request),
+ * -ENOMEM (the argument cannot be read), -EFAULT (it cannot be written), or what bl_batch_run() and bl_rdma_run() say.
+ */
+long bl_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+
+	if (cmd == NVIDIA_FS_IOC_UNMAP)
+		return run_unmap(f, user);
+	if (cmd == NVIDIA_FS_IOC_MAP)
+		return run_map(f, user);
+	if (cmd < NVIDIA_FS_IOC_REMOVE || cmd > NVIDIA_FS_IOC_BATCH)
+		return -ENOTTY;
+	return run_other(f, cmd, user);
 }

@@ -70,6 +70,9 @@ static void map_clear(struct bl_map *map)
 		bl_peers_free(map);
 	if (map->chunks.chunk != &map->chunks.one)
 		bl_chunks_free(&map->chunks);
+	/* told of this memory only; most are not told anything */
+	if (map->rdma.version)
+		map->rdma = (struct nvidia_fs_rdma_info){ 0 };
 }
 
 /**
@@ -143,9 +146,20 @@ static int check_args(const struct bl_shadow *shadow, const struct nvidia_fs_map
 	return 0;
 }
 
+/* What the memory before has left behind. To clear all of the struct takes longer than most of what is done with it. */
+static void forget(struct bl_map *map)
+{
+	bl_table_renew(&map->pin);
+	map->chunks.chunk = NULL;
+	map->chunks.nr = 0;
+	map->gate = (struct bl_gate){ 0 };
+	map->gpu = NULL;
+	memset(map->uuid, 0, sizeof(map->uuid));
+}
+
 static int set_map(struct bl_map *map, const struct nvidia_fs_map *arg, const struct bl_meta *meta)
 {
-	memset(map, 0, offsetof(struct bl_map, meta));
+	forget(map);
 	map->is_bounce = arg->is_bounce_buffer == 1;
 	map->meta = *meta;
 	return set_range(map, arg);
