@@ -36,6 +36,8 @@
  *   locks of the GPU driver
  *   watch_lock          in common/watch.c: the list of maps that hold pages
  *   bl_map.peers_lock   making and taking down of addresses of peers
+ *   topo_lock           in topo_pci.c: the devices as they were read last
+ *   pairs_lock          in topo_pair.c: pairs of a GPU and a peer
  *   bl_map.lock         gates of the map and of its peers, and bl_map.rdma; a leaf, taken by interrupts
  *   bl_shadow.lock      slots that are taken, and requests; a leaf, taken by interrupts
  *   gpus_lock           in gpu.c: what is counted; a leaf

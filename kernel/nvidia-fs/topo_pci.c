@@ -70,12 +70,37 @@ static void read_device(struct bl_topo_dev *dev, struct pci_dev *pdev)
 	dev->bus = pdev->bus->number;
 	dev->devfn = pdev->devfn;
 	dev->node = dev_to_node(&pdev->dev);
-	if (pdev->subordinate) {
-		dev->first = pdev->subordinate->busn_res.start;
-		dev->last = pdev->subordinate->busn_res.end;
-	}
 	if (dev->kind != BL_TOPO_BRIDGE && is_listed(pdev))
 		dev->kind = BL_TOPO_GPU;
+}
+
+/*
+ * Which buses a bridge has below it, from a device that is on the first of them: that holds its bus, and the bus the
+ * bridge. The way down, pci_dev.subordinate, may be freed while it is looked at.
+ */
+static void read_buses(struct bl_topo *topo, const struct pci_bus *bus)
+{
+	const struct pci_dev *bridge = bus->self;
+	s32 i;
+
+	if (!bridge)
+		return;
+	i = bl_topo_find(topo, pci_domain_nr(bridge->bus), bridge->bus->number, bridge->devfn);
+	if (i < 0)
+		return;
+	topo->dev[i].first = bus->busn_res.start;
+	topo->dev[i].last = bus->busn_res.end;
+}
+
+static void read_all_buses(struct bl_topo *topo)
+{
+	struct pci_dev *pdev = NULL;
+
+	for_each_pci_dev(pdev) {
+		/* the first one that the kernel has there; a second one would say the same */
+		if (pdev == list_first_entry_or_null(&pdev->bus->devices, struct pci_dev, bus_list))
+			read_buses(topo, pdev->bus);
+	}
 }
 
 static u32 count_devices(void)
@@ -104,6 +129,7 @@ static struct snapshot *take_snapshot(void)
 		}
 		read_device(&snap->dev[snap->topo.nr++], pdev);
 	}
+	read_all_buses(&snap->topo);
 	bl_topo_link(&snap->topo);
 	return snap;
 }
