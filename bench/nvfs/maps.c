@@ -25,13 +25,14 @@
 #define MAX_ROUNDS 5000
 #define SIZE	   MIB
 
-/* From STEP_EMPTY on they take turns; the last three are on a shadow that stays. */
+/* From STEP_DRIVER on they take turns; the last three are on a shadow that stays. */
 enum step {
 	STEP_MMAP,
 	STEP_MAP,
 	STEP_UNMAP,
 	STEP_MAP_AND_UNMAP,
 	STEP_ALL,
+	STEP_DRIVER,
 	STEP_EMPTY,
 	STEP_CALLS,
 	STEP_AGAIN,
@@ -46,6 +47,7 @@ static const char *const steps[] = {
 	[STEP_UNMAP] = "munmap",
 	[STEP_MAP_AND_UNMAP] = "MAP + munmap",
 	[STEP_ALL] = "all three",
+	[STEP_DRIVER] = "driver alone",
 	[STEP_EMPTY] = "empty calls",
 	[STEP_CALLS] = "driver by calls",
 	[STEP_AGAIN] = "MAP again",
@@ -65,26 +67,26 @@ static int load(const char *path, const char *parameters)
 	return ret;
 }
 
-/* The measurement is the load. The module stays, for driver_by_calls(). */
-static void load_pins(const struct bed *bed, size_t rounds, struct tool_stats *stats)
+static int open_pins(void)
 {
-	char parameters[128];
+	int fd;
 
-	snprintf(parameters, sizeof(parameters), "va=%llu len=%lu rounds=%zu", (unsigned long long)bed->va, SIZE,
-		 rounds);
-	if (load("/modules/bl_pins.ko", parameters))
+	if (load("/modules/bl_pins.ko", "") && errno != EEXIST)
 		bed_die("load bl_pins.ko");
-	*stats = (struct tool_stats){
-		.min = (double)bed_number("/sys/module/bl_pins/parameters/min_ns", NULL),
-		.p50 = (double)bed_number("/sys/module/bl_pins/parameters/p50_ns", NULL),
-		.p99 = (double)bed_number("/sys/module/bl_pins/parameters/p99_ns", NULL),
-	};
+	fd = open(BL_PINS_PATH, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		bed_die("open " BL_PINS_PATH);
+	return fd;
 }
 
-static void unload_pins(void)
+/* As called inside of the kernel. */
+static double driver_alone(int fd, uint64_t va)
 {
-	if (syscall(SYS_delete_module, "bl_pins", O_NONBLOCK))
-		bed_die("unload bl_pins.ko");
+	struct bl_pins_measure arg = {.va = va, .len = SIZE};
+
+	if (ioctl(fd, BL_PINS_IOC_MEASURE, &arg))
+		bed_die("measure by bl_pins");
+	return (double)arg.ns;
 }
 
 /* UNMAP of no address: an argument goes in, and nothing else happens. */
@@ -161,6 +163,7 @@ static void one_kept_round(const struct bed *bed, const struct bed_map *map, int
 {
 	uint64_t t[5];
 
+	samples[STEP_DRIVER][i] = driver_alone(pins, bed->va);
 	t[0] = tool_now_ns();
 	empty_calls(bed);
 	t[1] = tool_now_ns();
@@ -179,11 +182,9 @@ static void one_kept_round(const struct bed *bed, const struct bed_map *map, int
 
 static void kept_rounds(const struct bed *bed, size_t shadow_len, struct nvidia_fs_meta *meta, size_t rounds)
 {
-	int pins = open(BL_PINS_PATH, O_RDWR | O_CLOEXEC);
+	int pins = open_pins();
 	struct bed_map map;
 
-	if (pins < 0)
-		bed_die("open " BL_PINS_PATH);
 	bed_shadow(bed, shadow_len, meta, &map);
 	bed_bind(bed, &map, SIZE);
 	bed_unbind(bed, &map);
@@ -239,23 +240,24 @@ static void measure(const struct bed *bed, size_t rounds, size_t shadow_len)
 	munmap(meta, 4096);
 }
 
-/* What the rows are set beside is measured just before them, since the machine may have become slower or faster. */
+/* What the last row is set beside takes turns with it, since the machine becomes slower and faster. */
 static bool by_shadow(const struct bed *bed, size_t rounds, size_t shadow_len)
 {
-	struct tool_stats driver, gdrdrv, stats[NR_STEPS];
+	struct tool_stats gdrdrv, stats[NR_STEPS];
 	struct base base;
 
-	load_pins(bed, rounds, &driver);
 	gdrdrv_pins(bed, rounds, &gdrdrv);
 	measure(bed, rounds, shadow_len);
-	unload_pins();
 	for (size_t i = 0; i < NR_STEPS; i++)
 		tool_stats_fill(samples[i], rounds, &stats[i]);
-	base = (struct base){.driver = driver.p50, .calls = stats[STEP_CALLS].p50, .gdrdrv = gdrdrv.p50};
-	print_row("driver alone", 0, &driver, &base, "");
+	base = (struct base){
+		.driver = stats[STEP_DRIVER].p50,
+		.calls = stats[STEP_CALLS].p50,
+		.gdrdrv = gdrdrv.p50,
+	};
 	print_row("gdrdrv", 0, &gdrdrv, &base, "");
 	for (size_t i = 0; i < NR_STEPS; i++)
-		print_row(steps[i], i == STEP_EMPTY || i == STEP_CALLS ? 0 : shadow_len, &stats[i], &base,
+		print_row(steps[i], i >= STEP_DRIVER && i <= STEP_CALLS ? 0 : shadow_len, &stats[i], &base,
 			  i == STEP_KEPT ? judge(stats[i].p50, &base) : "");
 	return stats[STEP_KEPT].p50 > TARGET * base.driver;
 }
@@ -266,12 +268,9 @@ bool bench_maps(const struct bed *bed, size_t rounds)
 	bool missed = false;
 
 	rounds = rounds < 100 ? 100 : rounds < MAX_ROUNDS ? rounds : MAX_ROUNDS;
-	printf("\n# 1 MiB of memory bound and given back, %zu rounds, ns; limit for MAP again + UNMAP: %.1f of the "
-	       "driver's "
-	       "median\n"
-	       "# MAP again, UNMAP: on a shadow that stays; they, empty calls and the driver by calls take turns\n"
-	       "# ratios of medians: /driver as called in the kernel, /calls as called by two system calls, /gdrdrv by "
-	       "its two\n"
+	printf("\n# 1 MiB of memory bound and given back, %zu rounds, ns; limit for the last row: %.1f of driver alone\n"
+	       "# MAP again, UNMAP: on a shadow that stays; they, and the three rows before, take turns\n"
+	       "# ratios of medians: /driver as called in the kernel, /calls by two system calls, /gdrdrv by its two\n"
 	       "# %-16s %10s %10s %10s %10s %8s %8s %8s\n",
 	       rounds, TARGET, "what", "shadow_KiB", "min", "p50", "p99", "/driver", "/calls", "/gdrdrv");
 	for (size_t i = 0; i < sizeof(shadows) / sizeof(shadows[0]); i++)

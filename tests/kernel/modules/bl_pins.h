@@ -32,7 +32,20 @@ struct bl_pins_release {
 	__u64 rest;
 };
 
+/**
+ * struct bl_pins_measure - pin and release inside of the kernel
+ * @va:  GPU address
+ * @len: bytes
+ * @ns:  receives how long both took
+ */
+struct bl_pins_measure {
+	__u64 va;
+	__u64 len;
+	__u64 ns;
+};
+
 #define BL_PINS_IOC_PIN	    _IOW('P', 1, struct bl_pins_pin)
 #define BL_PINS_IOC_RELEASE _IOW('P', 2, struct bl_pins_release)
+#define BL_PINS_IOC_MEASURE _IOWR('P', 3, struct bl_pins_measure)
 
 #endif
