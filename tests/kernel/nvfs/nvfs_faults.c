@@ -104,12 +104,18 @@ static void prepare_io(void)
 	map = lane_bind(node, mem.va, MIB, 128 * KIB);
 }
 
+/* Of a request of several pieces one may have come through before there was no memory for another. */
+static int judge_pieces(int64_t ret)
+{
+	if (ret > 0 && ret < 256 * (int64_t)KIB)
+		return -ENOMEM;
+	return ret == 256 * (int64_t)KIB ? 0 : ret < 0 ? (int)ret : -EPROTO;
+}
+
 /* The first read gives the drive its addresses. */
 static int do_read(void)
 {
-	int64_t ret = lane_read(node, &map, drive, 0, 0, 256 * KIB);
-
-	return ret == 256 * (int64_t)KIB ? 0 : ret < 0 ? (int)ret : -EPROTO;
+	return judge_pieces(lane_read(node, &map, drive, 0, 0, 256 * KIB));
 }
 
 static int do_write(void)
@@ -124,12 +130,8 @@ static int do_async(void)
 {
 	static uint64_t fence;
 	struct nvidia_fs_io io = lane_io(&map, drive, 0, 0, 256 * KIB);
-	int64_t ret = lane_async(node, false, &map, &io, ++fence);
 
-	/* one piece may have come through before there was no memory for another */
-	if (ret > 0 && ret < 256 * (int64_t)KIB)
-		return -ENOMEM;
-	return ret == 256 * (int64_t)KIB ? 0 : ret < 0 ? (int)ret : -EPROTO;
+	return judge_pieces(lane_async(node, false, &map, &io, ++fence));
 }
 
 static int do_batch(void)
