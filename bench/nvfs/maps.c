@@ -268,7 +268,7 @@ bool bench_maps(const struct bed *bed, size_t rounds)
 	bool missed = false;
 
 	rounds = rounds < 100 ? 100 : rounds < MAX_ROUNDS ? rounds : MAX_ROUNDS;
-	printf("\n# 1 MiB of memory bound and given back, %zu rounds, ns; limit for the last row: %.1f of driver alone\n"
+	printf("\n# 1 MiB of memory bound and given back, %zu rounds, ns; limit of the last row: %.1f of driver alone\n"
 	       "# MAP again, UNMAP: on a shadow that stays; they, and the three rows before, take turns\n"
 	       "# ratios of medians: /driver as called in the kernel, /calls by two system calls, /gdrdrv by its two\n"
 	       "# %-16s %10s %10s %10s %10s %8s %8s %8s\n",
