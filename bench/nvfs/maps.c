@@ -82,7 +82,7 @@ static int open_pins(void)
 /* As called inside of the kernel. */
 static double driver_alone(int fd, uint64_t va)
 {
-	struct bl_pins_measure arg = {.va = va, .len = SIZE};
+	struct bl_pins_measure arg = { .va = va, .len = SIZE };
 
 	if (ioctl(fd, BL_PINS_IOC_MEASURE, &arg))
 		bed_die("measure by bl_pins");
@@ -92,7 +92,7 @@ static double driver_alone(int fd, uint64_t va)
 /* UNMAP of no address: an argument goes in, and nothing else happens. */
 static void empty_calls(const struct bed *bed)
 {
-	struct nvidia_fs_unmap arg = {0};
+	struct nvidia_fs_unmap arg = { 0 };
 
 	if (ioctl(bed->node, NVIDIA_FS_IOC_UNMAP, &arg) || ioctl(bed->node, NVIDIA_FS_IOC_UNMAP, &arg))
 		bed_die("make system calls that do nothing");
@@ -100,8 +100,8 @@ static void empty_calls(const struct bed *bed)
 
 static void driver_by_calls(int fd, uint64_t va)
 {
-	struct bl_pins_pin pin = {.va = va, .len = SIZE};
-	struct bl_pins_release release = {.va = va};
+	struct bl_pins_pin pin = { .va = va, .len = SIZE };
+	struct bl_pins_release release = { .va = va };
 
 	if (ioctl(fd, BL_PINS_IOC_PIN, &pin) || ioctl(fd, BL_PINS_IOC_RELEASE, &release))
 		bed_die("pin and release by bl_pins");
@@ -109,7 +109,7 @@ static void driver_by_calls(int fd, uint64_t va)
 
 static void pin_once(int fd, uint64_t va)
 {
-	struct gdrdrv_pin_buffer_v2 pin = {.addr = va, .size = SIZE};
+	struct gdrdrv_pin_buffer_v2 pin = { .addr = va, .size = SIZE };
 	struct gdrdrv_unpin_buffer unpin;
 
 	if (ioctl(fd, GDRDRV_IOC_PIN_BUFFER_V2, &pin))
@@ -264,7 +264,7 @@ static bool by_shadow(const struct bed *bed, size_t rounds, size_t shadow_len)
 
 bool bench_maps(const struct bed *bed, size_t rounds)
 {
-	static const size_t shadows[] = {NVIDIA_FS_GPU_PAGE, MIB};
+	static const size_t shadows[] = { NVIDIA_FS_GPU_PAGE, MIB };
 	bool missed = false;
 
 	rounds = rounds < 100 ? 100 : rounds < MAX_ROUNDS ? rounds : MAX_ROUNDS;
