@@ -14,6 +14,8 @@
 
 _Atomic uint64_t emu_cuda_calls;
 _Atomic uint64_t emu_ioctls;
+_Atomic uint64_t emu_peer_direct;
+_Atomic uint64_t emu_peer_staged;
 
 /**
  * struct violations - shared with forked children
@@ -85,4 +87,6 @@ void bl_emu_counts(struct bl_emu_counts *counts)
 	counts->violations = atomic_load(&violations->nr);
 	counts->ioctls = atomic_load(&emu_ioctls);
 	counts->cuda_calls = atomic_load(&emu_cuda_calls);
+	counts->peer_direct = atomic_load(&emu_peer_direct);
+	counts->peer_staged = atomic_load(&emu_peer_staged);
 }

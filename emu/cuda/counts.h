@@ -10,8 +10,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-extern _Atomic uint64_t emu_cuda_calls; /* CUDA functions called */
-extern _Atomic uint64_t emu_ioctls;	/* ioctls served */
+extern _Atomic uint64_t emu_cuda_calls;	 /* CUDA functions called */
+extern _Atomic uint64_t emu_ioctls;	 /* ioctls served */
+extern _Atomic uint64_t emu_peer_direct; /* copies from the memory of a GPU to that of another */
+extern _Atomic uint64_t emu_peer_staged; /* those by way of the host */
 
 /* Prepare the page that the counters of broken rules share with forked children; safe to call more than once. */
 void emu_violations_init(void);

@@ -23,12 +23,15 @@ struct emu_ctx *emu_ctx_find(CUcontext handle)
 	return NULL;
 }
 
-/* Under emu_lock(). */
+/* Under emu_lock(). One that comes to life again has no access, and nobody has any to it. */
 static void ctx_start(struct emu_ctx *ctx)
 {
 	static unsigned long long last;
 
 	atomic_store(&ctx->id, ++last);
+	ctx->nr_peers = 0;
+	for (struct emu_ctx *other = contexts; other; other = other->next)
+		emu_peer_forget(other, ctx);
 	ctx->heap.keep = EMU_HEAP_KEEP_LAST;
 	atomic_store(&ctx->sticky, CUDA_SUCCESS);
 	atomic_store(&ctx->halt, 0);

@@ -117,6 +117,8 @@ static CUresult copy_sync(uint64_t dst, uint64_t src, size_t size, int kinds)
 	ret = check_ends(&ends);
 	if (!ret)
 		ret = emu_begin(ctx, &op);
+	if (!ret)
+		emu_peer_count(ctx, dst, src);
 	emu_unlock();
 	if (ret)
 		return ret;
@@ -145,6 +147,7 @@ static CUresult submit_copy(struct emu_ctx *ctx, const struct ends *ends, CUstre
 	/* an engine that does not keep the order of its writes */
 	if (ends->kinds == SRC_DEVICE && ends->size <= SHORT && emu_fault("cuda.overtake", NULL))
 		run_copy(copy);
+	emu_peer_count(ctx, ends->dst, ends->src);
 	return emu_submit(ctx, stream, run_copy, copy);
 }
 

@@ -27,6 +27,8 @@
 	X(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")                                      \
 	X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch")                               \
 	X(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated")                                        \
+	X(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled")                                    \
+	X(CUDA_ERROR_TOO_MANY_PEERS, "peer mapping resources exhausted")                                               \
 	X(CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "cannot set while device is active in this process")                      \
 	X(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed")                                                     \
 	X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped")    \

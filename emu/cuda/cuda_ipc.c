@@ -184,13 +184,13 @@ static uint64_t whole_blocks(uint64_t size)
 	return (size + EMU_BLOCK_SIZE - 1) & ~(EMU_BLOCK_SIZE - 1);
 }
 
-static CUresult import(struct emu_ctx *ctx, const uint32_t *words, int fd, CUdeviceptr *ptr)
+static CUresult import(struct emu_ctx *ctx, struct emu_gpu *gpu, const uint32_t *words, int fd, CUdeviceptr *ptr)
 {
 	uint64_t size = (uint64_t)words[WORD_SIZE + 1] << 32 | words[WORD_SIZE], off = words[WORD_OFFSET], va;
 	uint64_t len = whole_blocks(off + size);
 	struct emu_alloc *alloc;
 
-	if (!size || off >= EMU_BLOCK_SIZE || size > ctx->gpu->vram_size)
+	if (!size || off >= EMU_BLOCK_SIZE || size > gpu->vram_size)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (emu_arena_take(len, EMU_BLOCK_SIZE, 0, &va))
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -200,7 +200,7 @@ static CUresult import(struct emu_ctx *ctx, const uint32_t *words, int fd, CUdev
 	if (!alloc)
 		goto unbind;
 	alloc->ctx = ctx;
-	alloc->gpu = ctx->gpu;
+	alloc->gpu = gpu;
 	alloc->block_id = emu_next_id();
 	*ptr = va + off;
 	return CUDA_SUCCESS;
@@ -219,12 +219,25 @@ void emu_ipc_unmap(const struct emu_alloc *alloc)
 	emu_arena_give(va, len);
 }
 
+/*
+ * Where the memory of a handle is; NULL when that is not known: it is a card's, or laid out in another way, or of
+ * another GPU which the context's does not reach.
+ */
+static struct emu_gpu *gpu_of(const struct emu_ctx *ctx, const uint32_t *words)
+{
+	uint32_t index = words[WORD_GPU] ^ GPU_MARK;
+	struct emu_gpu *gpu = index < EMU_MAX_GPUS ? emu_gpu((CUdevice)index) : NULL;
+
+	return gpu && !gpu->card && (gpu == ctx->gpu || emu_env()->peers) ? gpu : NULL;
+}
+
 /* The process that exported a handle cannot open it: that is CUDA's rule. */
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr, CUipcMemHandle handle, unsigned int flags)
 {
 	uint32_t words[NR_WORDS];
 	struct emu_ctx *ctx;
 	CUresult ret = emu_enter_ctx(&ctx);
+	struct emu_gpu *gpu;
 	int fd;
 
 	if (ret)
@@ -239,16 +252,16 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ptr, CUipcMemHandle handle, unsigned
 	ret = emu_cuda_fault("cuda.ipcopen", CUDA_ERROR_INVALID_VALUE);
 	if (ret)
 		return ret;
-	/* of memory that is a card's, or is laid out in another way, it is not known where it is; nor of another GPU */
-	if (words[WORD_GPU] != (GPU_MARK | (uint32_t)ctx->gpu->index) || ctx->gpu->card)
+	gpu = gpu_of(ctx, words);
+	if (!gpu)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	fd = open_vram(words[WORD_PID], words[WORD_GPU] & ~GPU_MARK);
+	fd = open_vram(words[WORD_PID], (uint32_t)gpu->index);
 	if (fd < 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	emu_lock();
 	ret = emu_ctx_error(ctx);
 	if (!ret)
-		ret = import(ctx, words, fd, ptr);
+		ret = import(ctx, gpu, words, fd, ptr);
 	emu_unlock();
 	close(fd);
 	return ret;

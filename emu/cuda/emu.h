@@ -24,6 +24,8 @@
  * @violations: times a rule of the driver interface was broken since the start
  * @ioctls:     ioctls served
  * @cuda_calls: CUDA functions called
+ * @peer_direct: copies from the memory of a GPU to that of another, by a context that reaches both
+ * @peer_staged: the same by a context that does not, which go through the host
  */
 struct bl_emu_counts {
 	uint64_t nodes;
@@ -38,6 +40,8 @@ struct bl_emu_counts {
 	uint64_t violations;
 	uint64_t ioctls;
 	uint64_t cuda_calls;
+	uint64_t peer_direct;
+	uint64_t peer_staged;
 };
 
 #define EMU_API __attribute__((visibility("default")))

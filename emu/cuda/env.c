@@ -126,6 +126,7 @@ static void env_read(void)
 	env.load = get_load("BARLANE_EMU_LOAD");
 	env.uva = (enum emu_uva)get_number("BARLANE_EMU_UVA", EMU_UVA_WHEN_NEEDED, EMU_UVA_NEVER, EMU_UVA_ALWAYS);
 	env.kernel_ms = (uint32_t)get_number("BARLANE_EMU_KERNEL_MS", 300000, 0, 86400000);
+	env.peers = (int)get_number("BARLANE_EMU_PEERS", 0, 0, 1);
 	env.async_us = (unsigned int)get_number("BARLANE_EMU_ASYNC_US", 0, 0, 10000000);
 }
 

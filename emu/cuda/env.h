@@ -60,6 +60,7 @@ enum emu_uva {
  * @load:         what modules wait for, and when
  * @uva:          whether the CPU reaches device memory at device addresses
  * @kernel_ms:    longest run of a kernel that is compiled for the CPU, 0: for ever
+ * @peers:        GPUs can be given access to each other's memory
  * @async_us:     delay before each asynchronous operation of a stream, microseconds
  */
 struct emu_env {
@@ -77,6 +78,7 @@ struct emu_env {
 	enum emu_load load;
 	enum emu_uva uva;
 	uint32_t kernel_ms;
+	int peers;
 	unsigned int async_us;
 };
 

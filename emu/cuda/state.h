@@ -28,7 +28,14 @@ enum {
 	CUDA_ERROR_LAUNCH_TIMEOUT = 702,
 };
 
+/* Of GPUs that reach each other. */
+enum {
+	CUDA_ERROR_TOO_MANY_PEERS = 711,
+	CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
+};
+
 #define EMU_CTX_STACK 64
+#define EMU_CTX_PEERS 16U
 
 /**
  * struct emu_ctx - a context; never freed, so that a stale handle is an error and not a crash
@@ -42,6 +49,7 @@ enum {
  * @primary: whether it is the GPU's primary context
  * @retains: primary: holders
  * @heap:    what cuMemAlloc takes from
+ * @peers, @nr_peers: contexts of other GPUs whose memory it reaches
  */
 struct emu_ctx {
 	struct emu_ctx *next;
@@ -55,6 +63,8 @@ struct emu_ctx {
 	int primary;
 	int retains;
 	struct emu_heap heap;
+	struct emu_ctx *peers[EMU_CTX_PEERS];
+	unsigned int nr_peers;
 };
 
 struct emu_thread {
@@ -85,6 +95,12 @@ CUresult emu_ctx_error(struct emu_ctx *ctx);
 
 /* Context of a user's handle, NULL when there never was one; lock held. */
 struct emu_ctx *emu_ctx_find(CUcontext handle);
+
+/* A context has no access to one that is gone; lock held. cuda_peer.c */
+void emu_peer_forget(struct emu_ctx *ctx, const struct emu_ctx *gone);
+
+/* A copy is submitted in a context: count it if it is between two GPUs; lock held. cuda_peer.c */
+void emu_peer_count(const struct emu_ctx *ctx, uint64_t dst, uint64_t src);
 
 /* Destroy what belongs to contexts, in this order; no lock held. */
 void emu_stream_destroy_all(struct emu_ctx *ctx);
