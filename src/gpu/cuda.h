@@ -115,6 +115,8 @@ typedef void (*bl_cuda_host_fn)(void *arg);
 	  (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream))                                            \
 	X(CUresult, cuMemcpyPeerAsync, "cuMemcpyPeerAsync",                                                            \
 	  (CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size, CUstream stream))      \
+	X(CUresult, cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", (int *can, CUdevice dev, CUdevice peer))           \
+	X(CUresult, cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", (CUcontext peer, unsigned int flags))              \
 	X(CUresult, cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2",                                                       \
 	  (CUdeviceptr * ptr, CUipcMemHandle handle, unsigned int flags))                                              \
 	X(CUresult, cuIpcCloseMemHandle, "cuIpcCloseMemHandle", (CUdeviceptr ptr))                                     \

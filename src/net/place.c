@@ -17,6 +17,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static size_t least;
 static bool by_kernels;
+static bool by_peers;
 
 /* Bytes, with k or m behind them for KiB or MiB. */
 static size_t read_least(void)
@@ -42,13 +43,17 @@ static size_t read_least(void)
 	return (size_t)value << shift;
 }
 
-static bool read_within(void)
+/* Whether a variable says gpu, not host. */
+static bool read_way(const char *name, bool otherwise)
 {
-	const char *text = getenv("BARLANE_SNIC_PLACE_WITHIN");
+	const char *text = getenv(name);
 
-	if (text && *text && strcmp(text, "gpu") != 0 && strcmp(text, "host") != 0)
-		log_warn("BARLANE_SNIC_PLACE_WITHIN %s: neither gpu nor host; host is used", text);
-	return text && !strcmp(text, "gpu");
+	if (!text || !*text)
+		return otherwise;
+	if (!strcmp(text, "gpu") || !strcmp(text, "host"))
+		return !strcmp(text, "gpu");
+	log_warn("%s %s: neither gpu nor host; %s is used", name, text, otherwise ? "gpu" : "host");
+	return otherwise;
 }
 
 static void after_fork_child(void)
@@ -64,8 +69,11 @@ static bool able(const void *dst, const void *src)
 	/* one CPU copies as fast as the link to a GPU and back */
 	if (!to->gpu && !from->gpu)
 		return false;
+	/* the context that opened it is the one that reaches it */
+	if (from->far && to->gpu != from->gpu)
+		return false;
 	if (to->gpu && from->gpu)
-		return bl_place_gpu_can(from->gpu, BL_LANE_IN_GPUS);
+		return bl_place_gpu_can(from->gpu, bl_place_is_between(to, from) ? BL_LANE_BETWEEN : BL_LANE_IN_GPUS);
 	return from->gpu ? bl_place_gpu_can(from->gpu, BL_LANE_TO_HOST) : bl_place_gpu_can(to->gpu, BL_LANE_TO_GPU);
 }
 
@@ -81,7 +89,8 @@ static struct bl_snic_mover mover = {
 static void set_up(void)
 {
 	least = read_least();
-	by_kernels = read_within();
+	by_kernels = read_way("BARLANE_SNIC_PLACE_WITHIN", false);
+	by_peers = read_way("BARLANE_SNIC_PLACE_BETWEEN", true);
 	mover.least = least;
 	pthread_atfork(NULL, NULL, after_fork_child);
 }
@@ -95,6 +104,11 @@ size_t bl_place_least(void)
 bool bl_place_by_kernels(void)
 {
 	return by_kernels;
+}
+
+bool bl_place_by_peers(void)
+{
+	return by_peers;
 }
 
 const struct bl_snic_mover *bl_place_mover(void)

@@ -20,12 +20,16 @@
 /* Streams for kernels of the driver, which copy within a GPU: while one is between two of them others go on. */
 #define BL_LANES_WITHIN 4
 
-/* The last ones, from BL_LANE_IN_GPUS on, are alike; the first of them is for copies between two GPUs too. */
+/* Streams for copies between two GPUs, for the same reason. */
+#define BL_LANES_BETWEEN 2
+
+/* Those from BL_LANE_IN_GPUS on are alike, and so are those from BL_LANE_BETWEEN on. */
 enum bl_lane_kind {
 	BL_LANE_TO_HOST,
 	BL_LANE_TO_GPU,
 	BL_LANE_IN_GPUS,
-	BL_LANE_KINDS = BL_LANE_IN_GPUS + BL_LANES_WITHIN
+	BL_LANE_BETWEEN = BL_LANE_IN_GPUS + BL_LANES_WITHIN,
+	BL_LANE_KINDS = BL_LANE_BETWEEN + BL_LANES_BETWEEN
 };
 
 struct bl_place_gpu;
@@ -36,6 +40,7 @@ struct bl_place_pinned;
  * @va:     its first byte, for CPU or GPU
  * @len:    bytes
  * @gpu:    lanes of its context, NULL: host memory
+ * @far:    another process' memory on another GPU, which that context reaches
  * @target: of GPU memory
  * @pinned: of host memory that was pinned for it, or NULL
  */
@@ -43,6 +48,7 @@ struct bl_place_mem {
 	uint64_t va;
 	size_t len;
 	struct bl_place_gpu *gpu;
+	bool far;
 	struct bl_ce_target target;
 	struct bl_place_pinned *pinned;
 };
@@ -67,6 +73,9 @@ void bl_place_close(const struct bl_snic_mem *mem);
 /* BARLANE_SNIC_PLACE_WITHIN=gpu: copies within a GPU may be kernels of the driver. */
 bool bl_place_by_kernels(void);
 
+/* BARLANE_SNIC_PLACE_BETWEEN=host: GPUs are not given access to each other's memory. */
+bool bl_place_by_peers(void);
+
 /* BARLANE_SNIC_PLACE: bytes of a message from which on it is placed; 0: none is. */
 size_t bl_place_least(void);
 
@@ -89,6 +98,9 @@ int bl_place_gpu_some(const struct bl_cuda *cuda);
 /* Whether a lane of that kind works. */
 bool bl_place_gpu_can(const struct bl_place_gpu *gpu, enum bl_lane_kind kind);
 
+/* Whether both are memory of GPUs, and not of the same one. */
+bool bl_place_is_between(const struct bl_place_mem *dst, const struct bl_place_mem *src);
+
 /* A GPU that has lanes. Return: whether there is one. */
 bool bl_place_some_device(CUdevice *device_p);
 
@@ -101,6 +113,12 @@ const struct bl_snic_mover *bl_place_mover(void);
 
 /* A living context's lanes on the GPU of that UUID, or NULL. */
 struct bl_place_gpu *bl_place_gpu_of(const struct bl_cuda *cuda, const CUuuid *uuid);
+
+/*
+ * A living context's lanes that copy from memory of the GPU of that UUID, on which this process has none. NULL, with
+ * the reason: there is none.
+ */
+struct bl_place_gpu *bl_place_gpu_reaching(const struct bl_cuda *cuda, const CUuuid *uuid);
 
 /* Its context becomes current, until bl_cuda_leave(). 0 or -errno. */
 int bl_place_gpu_enter(const struct bl_cuda *cuda, const struct bl_place_gpu *gpu, struct bl_cuda_scope *scope);

@@ -17,7 +17,6 @@
 
 #define FLAGS_SIZE 4096UL /* of the block, at its begin; one line each */
 #define LINE	   128U
-#define TRIAL_SIZE (256UL << 10)
 #define BLOCK_SIZE (FLAGS_SIZE + BL_PLACE_STAGE)
 #define TRIAL_NS   2000000000ULL
 
@@ -44,7 +43,7 @@ static int make_memory(const struct bl_cuda *cuda, struct bl_place_gpu *gpu)
 		free(gpu->block);
 		return cuda_failed("cuMemHostRegister", err);
 	}
-	err = cuda->cuMemAlloc(&gpu->scratch, 2 * TRIAL_SIZE);
+	err = cuda->cuMemAlloc(&gpu->scratch, 2 * BL_PLACE_TRIAL);
 	if (!err)
 		err = cuda->cuPointerGetAttribute(&gpu->id, CU_POINTER_ATTRIBUTE_BUFFER_ID, gpu->scratch);
 	if (!err)
@@ -56,7 +55,7 @@ static int make_memory(const struct bl_cuda *cuda, struct bl_place_gpu *gpu)
 	return cuda_failed("cuMemAlloc", err);
 }
 
-static int wait_for(const struct bl_cuda *cuda, struct bl_lane *lane)
+int bl_lane_wait(const struct bl_cuda *cuda, struct bl_lane *lane)
 {
 	uint64_t end = bl_now_ns() + TRIAL_NS;
 	int ret;
@@ -69,24 +68,26 @@ static int wait_for(const struct bl_cuda *cuda, struct bl_lane *lane)
 	return ret;
 }
 
-/* One copy of each kind, so that whatever a driver makes at first use is there. */
-static int try_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum bl_lane_kind kind)
+/*
+ * One copy of each kind, so that whatever a driver makes at first use is there. That of lanes between GPUs is from host
+ * memory: of the other GPU nothing may be known yet.
+ */
+static int try_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, struct bl_lane *lane, enum bl_lane_kind kind)
 {
-	struct bl_lane *lane = &gpu->lanes[kind];
-	struct bl_place_mem host = {.va = (uintptr_t)gpu->block + FLAGS_SIZE}, device = {.va = gpu->scratch, .gpu = gpu};
+	struct bl_place_mem host = {.va = (uintptr_t)gpu->block + FLAGS_SIZE},
+			    device = {.va = gpu->scratch, .gpu = gpu};
 	bool from_host = kind == BL_LANE_TO_GPU, to_host = kind == BL_LANE_TO_HOST;
 	int ret;
 
 	ret = bl_lane_post(cuda, lane, kind, to_host ? &host : &device,
-			   to_host ? host.va : gpu->scratch + TRIAL_SIZE, from_host ? &host : &device,
-			   from_host ? host.va : gpu->scratch, TRIAL_SIZE);
-	return ret ? ret : wait_for(cuda, lane);
+			   to_host ? host.va : gpu->scratch + BL_PLACE_TRIAL, from_host ? &host : &device,
+			   from_host ? host.va : gpu->scratch, BL_PLACE_TRIAL);
+	return ret ? ret : bl_lane_wait(cuda, lane);
 }
 
 static void make_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum bl_lane_kind kind)
 {
-	static const char *const names[] = { "to host memory", "from host memory", "within and between GPUs",
-					     "within GPUs, in another stream," };
+	static const char *const names[BL_LANE_KINDS] = { "to host memory", "from host memory", "within GPUs" };
 	struct bl_lane *lane = &gpu->lanes[kind];
 	CUresult err;
 	int ret;
@@ -94,10 +95,15 @@ static void make_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum
 	*lane = (struct bl_lane){ .gpu = gpu, .counts = cuda->cuStreamWriteValue32 };
 	lane->flag = (uint32_t *)(void *)(gpu->block + (size_t)kind * LINE);
 	err = cuda->cuStreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING);
-	ret = err ? cuda_failed("cuStreamCreate", err) : try_lane(cuda, gpu, kind);
+	ret = err ? cuda_failed("cuStreamCreate", err)
+		  : try_lane(cuda, gpu, lane, kind < BL_LANE_BETWEEN ? kind : BL_LANE_TO_GPU);
 	lane->usable = !ret;
 	if (ret)
-		log_info("copies %s are made by the CPU: %s", names[kind > BL_LANE_IN_GPUS ? BL_LANE_IN_GPUS + 1 : kind], bl_last_error(NULL));
+		log_info("copies %s are made by the CPU: %s",
+			 kind >= BL_LANE_BETWEEN ? "between GPUs" :
+			 kind > BL_LANE_IN_GPUS	 ? "within GPUs, in another stream," :
+						   names[kind],
+			 bl_last_error(NULL));
 }
 
 static struct bl_place_gpu *find(const struct bl_cuda *cuda, const struct bl_ce_target *target)
@@ -105,9 +111,18 @@ static struct bl_place_gpu *find(const struct bl_cuda *cuda, const struct bl_ce_
 	struct bl_place_gpu *gpu = gpus;
 
 	/* a context may be at the address of one that was destroyed */
-	while (gpu && (gpu->context != target->context || !bl_cuda_ptr_holds(cuda, gpu->scratch, gpu->id)))
+	while (gpu && (gpu->context != target->context || !bl_place_gpu_lives(cuda, gpu)))
 		gpu = gpu->next;
 	return gpu;
+}
+
+static bool is_wanted(const struct bl_cuda *cuda, int kind)
+{
+	int nr = 0;
+
+	if (kind >= BL_LANE_BETWEEN)
+		return !cuda->cuDeviceGetCount(&nr) && nr > 1;
+	return kind <= BL_LANE_IN_GPUS || bl_place_by_kernels();
 }
 
 /* The context is current. */
@@ -128,7 +143,7 @@ static int make(const struct bl_cuda *cuda, const struct bl_ce_target *target, s
 		return ret;
 	}
 	for (int kind = 0; kind < BL_LANE_KINDS; kind++) {
-		if (kind <= BL_LANE_IN_GPUS || bl_place_by_kernels())
+		if (is_wanted(cuda, kind))
 			make_lane(cuda, gpu, (enum bl_lane_kind)kind);
 	}
 	gpu->next = gpus;
@@ -140,6 +155,7 @@ static int make(const struct bl_cuda *cuda, const struct bl_ce_target *target, s
 int bl_place_gpu(const struct bl_cuda *cuda, const struct bl_ce_target *target, struct bl_place_gpu **gpu_p)
 {
 	struct bl_cuda_scope scope;
+	bool made = false;
 	int ret = 0;
 
 	bl_lanes_lock();
@@ -148,10 +164,13 @@ int bl_place_gpu(const struct bl_cuda *cuda, const struct bl_ce_target *target, 
 		ret = bl_ce_enter(cuda, target, &scope);
 		if (!ret) {
 			ret = make(cuda, target, gpu_p);
+			made = !ret;
 			bl_cuda_leave(cuda, &scope);
 		}
 	}
 	bl_lanes_unlock();
+	if (made)
+		bl_place_peers_join(cuda, *gpu_p);
 	return ret;
 }
 
@@ -192,12 +211,29 @@ int bl_place_gpu_some(const struct bl_cuda *cuda)
 		}
 	}
 	bl_lanes_unlock();
+	if (!ret && gpu)
+		bl_place_peers_join(cuda, gpu);
 	return ret;
+}
+
+bool bl_place_gpu_lives(const struct bl_cuda *cuda, const struct bl_place_gpu *gpu)
+{
+	return bl_cuda_ptr_holds(cuda, gpu->scratch, gpu->id);
+}
+
+struct bl_place_gpu *bl_place_gpu_first(void)
+{
+	return gpus;
 }
 
 bool bl_place_gpu_can(const struct bl_place_gpu *gpu, enum bl_lane_kind kind)
 {
 	return gpu->lanes[kind].usable;
+}
+
+bool bl_place_is_between(const struct bl_place_mem *dst, const struct bl_place_mem *src)
+{
+	return dst->gpu && src->gpu && (src->far || dst->gpu->device != src->gpu->device);
 }
 
 struct bl_place_gpu *bl_place_gpu_of(const struct bl_cuda *cuda, const CUuuid *uuid)
@@ -206,8 +242,8 @@ struct bl_place_gpu *bl_place_gpu_of(const struct bl_cuda *cuda, const CUuuid *u
 
 	bl_lanes_lock();
 	gpu = gpus;
-	while (gpu && (!gpu->has_uuid || memcmp(&gpu->uuid, uuid, sizeof(*uuid)) != 0 ||
-		       !bl_cuda_ptr_holds(cuda, gpu->scratch, gpu->id)))
+	while (gpu &&
+	       (!gpu->has_uuid || memcmp(&gpu->uuid, uuid, sizeof(*uuid)) != 0 || !bl_place_gpu_lives(cuda, gpu)))
 		gpu = gpu->next;
 	bl_lanes_unlock();
 	return gpu;
@@ -222,7 +258,7 @@ int bl_place_gpu_enter(const struct bl_cuda *cuda, const struct bl_place_gpu *gp
 		.context = gpu->context,
 	};
 
-	if (!bl_cuda_ptr_holds(cuda, gpu->scratch, gpu->id))
+	if (!bl_place_gpu_lives(cuda, gpu))
 		return fail_quiet(EIDRM, "its context was destroyed");
 	return bl_cuda_enter(cuda, &ptr, scope);
 }

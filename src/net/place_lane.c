@@ -83,8 +83,11 @@ static CUresult copy(const struct bl_cuda *cuda, const struct bl_lane *lane, enu
 		return cuda->cuMemcpyDtoHAsync((void *)(uintptr_t)to, from, len, lane->stream);
 	if (kind == BL_LANE_TO_GPU)
 		return cuda->cuMemcpyHtoDAsync(to, (const void *)(uintptr_t)from, len, lane->stream);
-	if (dst->gpu == src->gpu)
+	if (dst->gpu == src->gpu && !bl_place_is_between(dst, src))
 		return copy_within(cuda, lane, to, from, len);
+	if (src->far)
+		return cuda->cuMemcpyDtoDAsync ? cuda->cuMemcpyDtoDAsync(to, from, len, lane->stream)
+					       : CUDA_ERROR_NOT_SUPPORTED;
 	return cuda->cuMemcpyPeerAsync
 		       ? cuda->cuMemcpyPeerAsync(to, dst->gpu->context, from, src->gpu->context, len, lane->stream)
 		       : CUDA_ERROR_NOT_SUPPORTED;
@@ -177,23 +180,26 @@ static int post_entered(const struct bl_cuda *cuda, struct bl_lane *lane, enum b
 	return bl_lane_post(cuda, lane, kind, dst, flight->to, src, flight->from, flight->len);
 }
 
-/* The one that has least to do. By way of host memory there is one place to go through, and one lane that is usable. */
-static enum bl_lane_kind choose_within(const struct bl_lane *lanes)
+/* The one that has least to do of those from @first on, which is usable. */
+static enum bl_lane_kind least_busy(const struct bl_lane *lanes, int first, int nr)
 {
-	int best = BL_LANE_IN_GPUS;
+	int best = first;
 
-	for (int kind = best + 1; kind < BL_LANE_KINDS; kind++) {
+	for (int kind = first + 1; kind < first + nr; kind++) {
 		if (lanes[kind].usable && lanes[kind].bytes < lanes[best].bytes)
 			best = kind;
 	}
 	return (enum bl_lane_kind)best;
 }
 
+/* Within a GPU, by way of host memory, there is one place to go through, and one lane that is usable. */
 static enum bl_lane_kind choose(const struct bl_place_mem *dst, const struct bl_place_mem *src)
 {
 	if (!src->gpu || !dst->gpu)
 		return src->gpu ? BL_LANE_TO_HOST : BL_LANE_TO_GPU;
-	return dst->gpu == src->gpu ? choose_within(src->gpu->lanes) : BL_LANE_IN_GPUS;
+	if (bl_place_is_between(dst, src))
+		return least_busy(src->gpu->lanes, BL_LANE_BETWEEN, BL_LANES_BETWEEN);
+	return least_busy(src->gpu->lanes, BL_LANE_IN_GPUS, BL_LANES_WITHIN);
 }
 
 static int start_locked(struct bl_place_mem *dst, struct bl_place_mem *src, struct flight *flight)

@@ -66,6 +66,25 @@ void bl_lanes_unlock(void);
 int bl_lane_post(const struct bl_cuda *cuda, struct bl_lane *lane, enum bl_lane_kind kind,
 		 const struct bl_place_mem *dst, uint64_t to, const struct bl_place_mem *src, uint64_t from, size_t len);
 
+/* Wait for what was submitted; the lane's context is current. 0, -ETIMEDOUT with the reason, or the stream's error. */
+int bl_lane_wait(const struct bl_cuda *cuda, struct bl_lane *lane);
+
+/* Whether the context is still there. */
+bool bl_place_gpu_lives(const struct bl_cuda *cuda, const struct bl_place_gpu *gpu);
+
+/* All of them; lock held, or to go through those that are there by now: none is ever freed. */
+struct bl_place_gpu *bl_place_gpu_first(void);
+
+/*
+ * Let a context and those of other GPUs reach each other's memory, and copy once each way. Where that cannot be, the driver
+ * copies by way of host memory. Either is said at level info. The lock is not held: the driver may wait for kernels, and
+ * those for messages. place_peer.c
+ */
+void bl_place_peers_join(const struct bl_cuda *cuda, struct bl_place_gpu *gpu);
+
+/* Scratch memory of a context: this much, twice. */
+#define BL_PLACE_TRIAL (256UL << 10)
+
 /*
  * Whether copy @seq is complete; the lane's context is current when the driver may be asked. 0, -EAGAIN, or the error
  * of the stream.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU memory of another process: CUDA's handle for it goes to the peer's NIC, which opens it in a context that it has on
- * that GPU anyway, and copies from there. Opening and closing may wait for the driver, so that threads of their own do
- * it.
+ * GPU memory of another process: CUDA's handle for it goes to the peer's NIC, which opens it in a context that it has
+ * on that GPU anyway, or else in one that it has on a GPU which reaches that one's memory, and copies from there.
+ * Opening and closing may wait for the driver, so that threads of their own do it.
  */
 #define log_fmt(fmt) "net/place: " fmt
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +118,12 @@ static int open_import(struct import *import)
 	if (!cuda || !cuda->cuIpcOpenMemHandle || !cuda->cuIpcCloseMemHandle)
 		return fail_quiet(EOPNOTSUPP, "libcuda.so.1 cannot open it");
 	import->mem.gpu = bl_place_gpu_of(cuda, &import->words.uuid);
+	if (!import->mem.gpu) {
+		import->mem.gpu = bl_place_gpu_reaching(cuda, &import->words.uuid);
+		import->mem.far = true;
+	}
 	if (!import->mem.gpu)
-		return fail_quiet(ENODEV, "no memory of that GPU is registered here");
+		return -ENODEV;
 	ret = bl_place_gpu_enter(cuda, import->mem.gpu, &scope);
 	if (ret)
 		return ret;
@@ -136,7 +141,11 @@ static void *run_open(void *arg)
 	ret = open_import(import);
 	bl_fail_hush(-1);
 	if (ret)
-		log_debug("memory of a peer: messages from there come in packets: %s", bl_last_error(NULL));
+		log_info("memory of another process, 0x%" PRIx64 " bytes: messages from there come in packets: %s",
+			 import->words.len, bl_last_error(NULL));
+	else
+		log_info("memory of another process, 0x%" PRIx64 " bytes: messages from there are copied by %s",
+			 import->words.len, import->mem.far ? "another GPU, to its own memory" : "its own GPU");
 	atomic_store(&import->state, ret ? FAILED : OPEN);
 	return NULL;
 }

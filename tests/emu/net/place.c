@@ -178,38 +178,241 @@ static void use_gpu(CUdevice device)
 	check_eq(bl_net_close_device(nic), 0);
 }
 
-/* Memory of the second GPU, in a context of its own. */
-static void between_two_gpus(void)
+/* Whether contexts of different GPUs can be given access to each other. */
+static bool has_peers(void)
+{
+	const char *text = getenv("BARLANE_EMU_PEERS");
+
+	return text && *text == '1';
+}
+
+/* Whether the NIC gives it to them. */
+static bool goes_directly(void)
+{
+	const char *text = getenv("BARLANE_SNIC_PLACE_BETWEEN");
+
+	return has_peers() && !(text && !strcmp(text, "host"));
+}
+
+/**
+ * struct other - memory of a GPU, in a context of its own
+ * @mr: registered by side 1
+ */
+struct other {
+	CUcontext context;
+	CUdeviceptr va;
+	struct ibv_mr *mr;
+};
+
+static void other_make(struct other *other, struct side *side, int ordinal)
+{
+	CUcontext popped;
+	CUdevice device;
+
+	check_eq(world.cuda->cuDeviceGet(&device, ordinal), CUDA_SUCCESS);
+	check_eq(world.cuda->cuCtxCreate(&other->context, 0, device), CUDA_SUCCESS);
+	other->va = world_alloc(2 * MIB);
+	other->mr = bl_net_reg_mr(side->pd, (void *)(uintptr_t)other->va, 2 * MIB,
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	check(other->mr);
+	check_eq(world.cuda->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+}
+
+static void other_drop(struct other *other)
+{
+	check_eq(bl_net_dereg_mr(other->mr), 0);
+	check_eq(world.cuda->cuCtxPushCurrent(other->context), CUDA_SUCCESS);
+	world_free(other->va);
+	check_eq(world.cuda->cuCtxDestroy(other->context), CUDA_SUCCESS);
+}
+
+/* The pair is made when the core has used the second GPU, too. */
+static void pair_make_with_other(struct side sides[2], struct other *other)
 {
 	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
-	unsigned char bytes[LONG], seen[LONG];
-	CUcontext context, popped;
-	struct side sides[2];
-	struct ibv_mr *mr;
 	CUdevice device;
-	CUdeviceptr va;
 
 	world_enter();
 	check_eq(world.cuda->cuDeviceGet(&device, 1), CUDA_SUCCESS);
 	use_gpu(device);
 	pair_make(sides, &options);
-	check_eq(world.cuda->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
-	va = world_alloc(2 * MIB);
-	mr = bl_net_reg_mr(sides[1].pd, (void *)(uintptr_t)va, 2 * MIB, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	check(mr);
+	other_make(other, &sides[1], 1);
+}
+
+static bool is_there(const struct other *other, size_t off, const unsigned char bytes[LONG])
+{
+	unsigned char seen[LONG];
+	CUcontext popped;
+
+	check_eq(world.cuda->cuCtxPushCurrent(other->context), CUDA_SUCCESS);
+	check_eq(world.cuda->cuMemcpyDtoH(seen, other->va + off, LONG), CUDA_SUCCESS);
 	check_eq(world.cuda->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+	return !memcmp(seen, bytes, LONG);
+}
+
+static void between_two_gpus(void)
+{
+	struct bl_emu_counts before, after;
+	unsigned char bytes[LONG];
+	struct other other;
+	struct side sides[2];
+
+	pair_make_with_other(sides, &other);
 	side_fill(&sides[0], 0, LONG, 3);
 	check_eq(world.cuda->cuMemcpyDtoH(bytes, side_addr(&sides[0], 0), LONG), CUDA_SUCCESS);
-	side_post(&sides[0], WRITE, 0, LONG, va + 12345, mr->rkey);
+	world.counts(&before);
+	for (unsigned int i = 0; i < 4; i++)
+		side_post(&sides[0], WRITE, 0, LONG, other.va + 12345 + i * LONG, other.mr->rkey);
+	for (unsigned int i = 0; i < 4; i++)
+		check_eq(side_wait(&sides[0], NULL), REQ);
+	world.counts(&after);
+	check_eq(counter(sides, BL_SNIC_PLACED), 4);
+	check_eq(after.peer_direct - before.peer_direct, goes_directly() ? 4 : 0);
+	check_eq(after.peer_staged - before.peer_staged, goes_directly() ? 0 : 4);
+	for (unsigned int i = 0; i < 4; i++)
+		check(is_there(&other, 12345 + (size_t)i * LONG, bytes));
+	other_drop(&other);
+	pair_drop(sides);
+}
+
+/* Numbers of copies in all contexts of a GPU. */
+static uint64_t copies_in(CUdevice device, enum bl_lane_kind first, int nr)
+{
+	uint64_t copies = 0;
+
+	for (const struct bl_place_gpu *gpu = bl_place_gpu_first(); gpu; gpu = gpu->next) {
+		for (int kind = first; gpu->device == device && kind < (int)first + nr; kind++)
+			copies += gpu->lanes[kind].seq;
+	}
+	return copies;
+}
+
+/* Where there is one GPU, there are no streams for copies between two. */
+static void between_two_contexts_of_a_gpu(void)
+{
+	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	uint64_t within, between;
+	unsigned char bytes[LONG];
+	struct other other;
+	struct side sides[2];
+
+	pair_make(sides, &options);
+	other_make(&other, &sides[1], 0);
+	side_fill(&sides[0], 0, LONG, 3);
+	check_eq(world.cuda->cuMemcpyDtoH(bytes, side_addr(&sides[0], 0), LONG), CUDA_SUCCESS);
+	within = copies_in(0, BL_LANE_IN_GPUS, BL_LANES_WITHIN);
+	between = copies_in(0, BL_LANE_BETWEEN, BL_LANES_BETWEEN);
+	side_post(&sides[0], WRITE, 0, LONG, other.va, other.mr->rkey);
 	check_eq(side_wait(&sides[0], NULL), REQ);
 	check_eq(counter(sides, BL_SNIC_PLACED), 1);
-	check_eq(world.cuda->cuCtxPushCurrent(context), CUDA_SUCCESS);
-	check_eq(world.cuda->cuMemcpyDtoH(seen, va + 12345, LONG), CUDA_SUCCESS);
-	check(!memcmp(seen, bytes, LONG));
-	check_eq(bl_net_dereg_mr(mr), 0);
-	world_free(va);
-	check_eq(world.cuda->cuCtxDestroy(context), CUDA_SUCCESS);
+	check(is_there(&other, 0, bytes));
+	check_eq(copies_in(0, BL_LANE_IN_GPUS, BL_LANES_WITHIN) - within, 1);
+	check_eq(copies_in(0, BL_LANE_BETWEEN, BL_LANES_BETWEEN) - between, 0);
+	other_drop(&other);
 	pair_drop(sides);
+}
+
+/* And back: that memory as the source. */
+static void from_the_second_gpu(void)
+{
+	struct bl_emu_counts before, after;
+	unsigned char bytes[LONG];
+	struct other other;
+	struct side sides[2];
+
+	pair_make_with_other(sides, &other);
+	side_fill(&sides[0], 0, LONG, 5);
+	check_eq(world.cuda->cuMemcpyDtoH(bytes, side_addr(&sides[0], 0), LONG), CUDA_SUCCESS);
+	side_post(&sides[0], WRITE, 0, LONG, other.va, other.mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	side_fill(&sides[0], 0, LONG, 6);
+	world.counts(&before);
+	side_post(&sides[0], READ, 0, LONG, other.va, other.mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	world.counts(&after);
+	check(side_is_filled(&sides[0], 0, LONG, 5));
+	check_eq(counter(sides, BL_SNIC_PLACED), 2);
+	check_eq(after.peer_direct - before.peer_direct, goes_directly());
+	check_eq(after.peer_staged - before.peer_staged, !goes_directly());
+	other_drop(&other);
+	pair_drop(sides);
+}
+
+/* Whoever enables it first, the other is told so and goes on. */
+static void access_that_the_program_has_enabled_itself_is_used(void)
+{
+	struct bl_emu_counts before, after;
+	CUcontext mine, popped;
+	struct other other;
+	struct side sides[2];
+
+	pair_make_with_other(sides, &other);
+	check_eq(world.cuda->cuCtxGetCurrent(&mine), CUDA_SUCCESS);
+	check_eq(world.cuda->cuCtxEnablePeerAccess(other.context, 0),
+		 goes_directly() ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+		 : has_peers()	 ? CUDA_SUCCESS
+				 : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+	check_eq(world.cuda->cuCtxPushCurrent(other.context), CUDA_SUCCESS);
+	check_eq(world.cuda->cuCtxEnablePeerAccess(mine, 0), goes_directly() ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+							     : has_peers()   ? CUDA_SUCCESS
+									     : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+	check_eq(world.cuda->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
+	world.counts(&before);
+	side_post(&sides[0], WRITE, 0, LONG, other.va, other.mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	world.counts(&after);
+	check_eq(after.peer_direct - before.peer_direct, has_peers());
+	check_eq(after.peer_staged - before.peer_staged, !has_peers());
+	other_drop(&other);
+	pair_drop(sides);
+}
+
+static void access_that_the_driver_refuses_leaves_the_way_by_the_host(void)
+{
+	struct bl_emu_counts before, after;
+	unsigned char bytes[LONG];
+	struct other other;
+	struct side sides[2];
+
+	check_eq(world.fault("cuda.peer:*"), 0);
+	pair_make_with_other(sides, &other);
+	check_eq(world.fault(""), 0);
+	side_fill(&sides[0], 0, LONG, 7);
+	check_eq(world.cuda->cuMemcpyDtoH(bytes, side_addr(&sides[0], 0), LONG), CUDA_SUCCESS);
+	world.counts(&before);
+	side_post(&sides[0], WRITE, 0, LONG, other.va, other.mr->rkey);
+	check_eq(side_wait(&sides[0], NULL), REQ);
+	world.counts(&after);
+	check(is_there(&other, 0, bytes));
+	check_eq(counter(sides, BL_SNIC_PLACED), 1);
+	check_eq(after.peer_staged - before.peer_staged, 1);
+	other_drop(&other);
+	pair_drop(sides);
+}
+
+/* Each message is there, or has failed, and those of the context that is left go on. */
+static void the_second_gpus_context_is_destroyed_while_copies_are_made(void)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		unsigned int syndrome, failed = 0;
+		struct other other;
+		struct side sides[2];
+
+		pair_make_with_other(sides, &other);
+		for (unsigned int n = 0; n < 8; n++)
+			side_post(&sides[0], WRITE, 0, LONG, other.va + n * LONG, other.mr->rkey);
+		usleep(i * 300);
+		check_eq(world.cuda->cuCtxDestroy(other.context), CUDA_SUCCESS);
+		for (unsigned int n = 0; n < 8; n++) {
+			if (side_wait(&sides[0], &syndrome) == REQ)
+				continue;
+			check(syndrome == (failed ? 0x05 : 0x13) || syndrome == 0x14);
+			failed++;
+		}
+		check_eq(bl_net_dereg_mr(other.mr), 0);
+		pair_drop(sides);
+	}
+	between_two_gpus();
 }
 
 static void memory_is_given_back_while_copies_are_made(void)
@@ -401,7 +604,7 @@ static void copies_within_a_gpu_have_as_many_streams_as_they_can_use(void)
 	check_eq(world.cuda->cuDeviceGetUuid(&uuid, device), CUDA_SUCCESS);
 	gpu = bl_place_gpu_of(bl_cuda(), &uuid);
 	check(gpu);
-	for (int kind = BL_LANE_IN_GPUS + 1; kind < BL_LANE_KINDS; kind++)
+	for (int kind = BL_LANE_IN_GPUS + 1; kind < BL_LANE_BETWEEN; kind++)
 		check_eq(gpu->lanes[kind].usable, bl_place_by_kernels());
 	side_fill(&sides[0], 0, 60000, 3);
 	for (unsigned int n = 0; n < 6; n++)
@@ -439,6 +642,11 @@ static const struct tap_test tests[] = {
 	T(a_word_behind_a_long_message_is_seen_behind_it),
 	T(many_at_a_time_and_over_each_other),
 	T(between_two_gpus),
+	T(between_two_contexts_of_a_gpu),
+	T(from_the_second_gpu),
+	T(access_that_the_program_has_enabled_itself_is_used),
+	T(access_that_the_driver_refuses_leaves_the_way_by_the_host),
+	T(the_second_gpus_context_is_destroyed_while_copies_are_made),
 	T(memory_is_given_back_while_copies_are_made),
 	T(gpu_memory_that_was_freed_is_an_error),
 	T(a_context_that_was_destroyed_is_an_error),
