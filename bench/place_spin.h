@@ -35,4 +35,14 @@ static const char place_spin_ptx[] = ".version 6.4\n"
 				     "	ret;\n"
 				     "}\n";
 
+/* How many of the first @blocks have set theirs. */
+static inline unsigned int place_spin_running(const volatile unsigned char *bytes, unsigned int blocks)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < blocks; i++)
+		nr += bytes[i];
+	return nr;
+}
+
 #endif

@@ -157,12 +157,7 @@ static void time_calls(struct bed *bed)
 /* Blocks that are running. */
 static unsigned int running(const struct bed *bed, unsigned int blocks)
 {
-	const volatile unsigned char *bytes = (unsigned char *)bed->words + 4096;
-	unsigned int nr = 0;
-
-	for (unsigned int i = 0; i < blocks; i++)
-		nr += bytes[i];
-	return nr;
+	return place_spin_running((unsigned char *)bed->words + 4096, blocks);
 }
 
 static void beside_a_kernel(struct bed *bed, CUfunction spin, unsigned int blocks, enum direction direction)
