@@ -34,9 +34,10 @@ static __device__ inline void set_message(const struct bl_net_lat &run, uint64_t
 	*(volatile uint8_t *)(uintptr_t)(run.from + run.size - 1) = (uint8_t)message;
 }
 
+template <bool inlined>
 static __device__ inline void write_wqe(const struct bl_net_lat &run, uint64_t index, struct doca_gpu_dev_verbs_wqe *wqe)
 {
-	if (is_inline(run)) {
+	if (inlined) {
 		doca_gpu_dev_verbs_wqe_prepare_write_inl(run.qp, wqe, (uint16_t)index, DOCA_GPUNETIO_IB_MLX5_WQE_CTRL_CQ_UPDATE,
 							 run.to, run.to_key, run.from, (uint32_t)run.size);
 		return;
@@ -49,8 +50,7 @@ static __device__ inline void write_wqe(const struct bl_net_lat &run, uint64_t i
 /* Whether the message can travel in the request although it is not inline: this thread reads it where the NIC would. */
 static __device__ inline bool is_brought(const struct bl_net_lat &run)
 {
-	return !is_inline(run) && run.qp->sq_express &&
-	       bl_gpu_dev_verbs_can_bring(run.qp, run.from, run.from_key, (uint32_t)run.size);
+	return run.qp->sq_express && bl_gpu_dev_verbs_can_bring(run.qp, run.from, run.from_key, (uint32_t)run.size);
 }
 
 /* Whether a CPU looks at each slot: marking it ready tells of it. */
@@ -69,38 +69,39 @@ struct next {
  * What can be done before it is known that there is to be one: the request, in its slot, where BlueFlame takes it from, and in
  * registers.
  */
+template <bool inlined>
 static __device__ inline void prepare(const struct bl_net_lat &run, uint64_t index, uint64_t message,
 				      struct doca_gpu_dev_verbs_wqe *staged, struct next &next)
 {
 	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
 
 	/* of one that is not inline the NIC reads the message, which may be the one before yet */
-	if (is_inline(run))
+	if (inlined)
 		set_message(run, message);
-	write_wqe(run, index, staged);
+	write_wqe<inlined>(run, index, staged);
 	for (unsigned int i = 0; i < sizeof(next.wqe); i += sizeof(uint64_t))
 		*(uint64_t *)(void *)(next.wqe.inl_data + i) = bl_op_word(staged->inl_data + i);
-	next.brings = is_brought(run);
-	write_wqe(run, index, doca_gpu_dev_verbs_get_wqe_ptr(run.qp, (uint16_t)index));
+	next.brings = !inlined && is_brought(run);
+	write_wqe<inlined>(run, index, doca_gpu_dev_verbs_get_wqe_ptr(run.qp, (uint16_t)index));
 	/* nobody else uses the queue */
 	if (!is_by_slot(run))
 		doca_gpu_dev_verbs_mark_wqes_ready<mine>(run.qp, index, index);
 }
 
 /* The request that was prepared. */
-template <bool blueflame>
+template <bool blueflame, bool inlined>
 static __device__ inline int send(const struct bl_net_lat &run, uint64_t index, uint64_t message,
 				  struct doca_gpu_dev_verbs_wqe *staged, struct next &next)
 {
 	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
 	constexpr auto all = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS;
 
-	if (!is_inline(run))
+	if (!inlined)
 		set_message(run, message);
 	if (next.brings)
 		bl_gpu_dev_verbs_wqe_bring(&next.wqe, run.from, (uint32_t)run.size);
 	/* a message that lies in the request tells of nothing but itself */
-	if (run.qp->sq_express && (is_inline(run) || next.brings))
+	if (run.qp->sq_express && (inlined || next.brings))
 		return bl_gpu_dev_verbs_submit_express<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD>(run.qp, index + 1,
 												    &next.wqe);
 	if (run.qp->sq_express)
@@ -123,7 +124,7 @@ static __device__ inline void note(const struct bl_net_lat &run, uint64_t round,
 	start = now;
 }
 
-template <bool blueflame>
+template <bool blueflame, bool inlined>
 static __device__ inline int play(const struct bl_net_lat &run, uint64_t index, uint64_t round, uint64_t &start,
 				  struct doca_gpu_dev_verbs_wqe *staged, struct next &next)
 {
@@ -131,26 +132,26 @@ static __device__ inline int play(const struct bl_net_lat &run, uint64_t index, 
 	int ret = run.first ? 0 : await(run, round + 1);
 
 	if (!ret)
-		ret = send<blueflame>(run, index, round + 1, staged, next);
+		ret = send<blueflame, inlined>(run, index, round + 1, staged, next);
 	note(run, round, start);
 	/* for the next one, while this one is on its way */
 	if (!ret)
 		ret = doca_gpu_dev_verbs_wait_until_slot_available<mine>(run.qp, index + 1);
 	if (!ret && round + 1 < run.rounds)
-		prepare(run, index + 1, round + 2, staged, next);
+		prepare<inlined>(run, index + 1, round + 2, staged, next);
 	return ret || !run.first ? ret : await(run, round + 1);
 }
 
-template <bool blueflame>
+template <bool blueflame, bool inlined>
 static __device__ inline void play_all(const struct bl_net_lat &run, struct doca_gpu_dev_verbs_wqe *staged)
 {
 	uint64_t begin = run.qp->sq_wqe_pi, start = 0;
 	struct next next;
 	int ret;
 
-	prepare(run, begin, 1, staged, next);
+	prepare<inlined>(run, begin, 1, staged, next);
 	for (uint64_t round = 0; round < run.rounds; round++) {
-		ret = play<blueflame>(run, begin + round, round, start, staged, next);
+		ret = play<blueflame, inlined>(run, begin + round, round, start, staged, next);
 		if (ret) {
 			bl_net_failed(run.state, ret, 0, round);
 			return;
@@ -170,7 +171,10 @@ static __device__ inline void play_alone(struct bl_net_lat run, struct doca_gpu_
 	struct doca_gpu_dev_verbs_qp *qp = run.qp;
 
 	run.qp = bl_net_take(place, qp);
-	play_all<blueflame>(run, staged);
+	if (is_inline(run))
+		play_all<blueflame, true>(run, staged);
+	else
+		play_all<blueflame, false>(run, staged);
 	bl_net_give(qp, run.qp);
 }
 
