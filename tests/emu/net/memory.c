@@ -54,11 +54,12 @@ static void host_memory_that_is_not_there_is_refused(void)
 
 	world_enter();
 	check(mem != MAP_FAILED);
+	/* a thread's first failure maps a page for its text, which would fill the hole */
+	check_eq(open_at((void *)8, 1, 0, &reach), -EFAULT);
 	check_eq(munmap(mem + 4096, 4096), 0);
 	check_eq(open_at(mem, 4096, IBV_ACCESS_LOCAL_WRITE, &reach), 0);
 	check_eq(open_at(mem, 4097, IBV_ACCESS_LOCAL_WRITE, &reach), -EFAULT);
 	check_eq(open_at(mem, 3 * 4096, 0, &reach), -EFAULT);
-	check_eq(open_at((void *)8, 1, 0, &reach), -EFAULT);
 	check_eq(mprotect(mem, 4096, PROT_READ), 0);
 	check_eq(open_at(mem, 4096, 0, &reach), 0);
 	bl_reach_close(&reach);
