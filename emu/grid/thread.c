@@ -20,7 +20,7 @@
 #define SLEEP_THREAD_NS	   4000U
 /* Sleeps without work in between after which they take twice as long, and how often they do: waits that long are for others. */
 #define SLEEPS_A_STEP	   16U
-#define SLEEP_STEPS	   4U
+#define SLEEP_STEPS	   2U
 /*
  * So much time between two calls was work: the next is the first of another wait. Threads that have CPUs for themselves
  * are interrupted seldom: 30 to 60 ns are a look, 120 to 500 the work of a message that is sent back. What is looked at
