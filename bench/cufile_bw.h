@@ -189,9 +189,9 @@ int bw_case_run(struct bw_run *run, struct bw_row *row);
  * @prepare: called with each case before it runs: sets @run->path; false: it cannot be run here
  *
  * "case NAME" opens a case, and checks its requests: "# ready" on stdout. "slice" is a repetition: its row. "end" closes the
- * case: "# ended". "quit", or the end of stdin, ends it all. "# failed" stands for any of these answers; the reason is on
- * stderr, and no case is open then.
- * Return: 0, or -1: a case has failed, or a line was none of these.
+ * case, as every other line does: "# ended". "quit" with no case open, or the end of stdin, ends it all. "# failed" stands
+ * for any of these answers; the reason is on stderr, and no case is open then.
+ * Return: 0, or -1: a case has failed, or a line with no case open was none of these.
  */
 int bw_serve(struct bw_run *run, bool (*prepare)(struct bw_run *run, const struct bw_case *what));
 

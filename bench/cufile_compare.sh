@@ -67,6 +67,8 @@ find_theirs() {
 . "$(dirname "$(realpath "$0")")/cufile_pairs.sh"
 trap 'pairs_kill; udev_record_remove' EXIT
 trap 'exit 130' INT TERM
+# a process that has died is noticed when it does not answer
+trap : PIPE
 if [ -n "$udev" ]; then
 	udev_record_write "$(dirname "$file")" || exit 2
 fi
