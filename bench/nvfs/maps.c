@@ -213,7 +213,7 @@ static void print_row(const char *what, size_t shadow_len, const struct tool_sta
 	       stats->p99, stats->p50 / base->driver, stats->p50 / base->calls, stats->p50 / base->gdrdrv, verdict);
 }
 
-/* One word for each of the two figures; the limit is missed when the first one is over it. */
+/* The limit is missed when it is by what the driver takes as called in the kernel; then the other figure is judged too. */
 static const char *judge(double p50, const struct base *base)
 {
 	bool kernel = p50 <= TARGET * base->driver, calls = p50 <= TARGET * base->calls;
