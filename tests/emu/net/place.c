@@ -7,10 +7,7 @@
 #include "net/context.h"
 #include "net/place_lane.h"
 #include "net/soft.h"
-#include "pair.h"
-
-#define LONG	20000U
-#define MIB	(1UL << 20)
+#include "other.h"
 
 static uint64_t counter(const struct side *side, enum bl_snic_counter counter)
 {
@@ -21,17 +18,6 @@ static uint64_t counter(const struct side *side, enum bl_snic_counter counter)
 	bl_snic_counters(context->nic->snic, values);
 	bl_context_put(context);
 	return values[counter];
-}
-
-/* Both ends on one NIC; of side 0 data in GPU memory, of side 1 where it is wanted. */
-static struct pair_options options_for(bool gpu_0, bool gpu_1, uint32_t type)
-{
-	return (struct pair_options){
-		.names = { "soft0", "soft0" },
-		.type = type,
-		.gpu_data = true,
-		.host_data = { !gpu_0, !gpu_1 },
-	};
 }
 
 static void write_some(struct side sides[2], unsigned int nr, uint32_t len)
@@ -51,7 +37,7 @@ static void write_some(struct side sides[2], unsigned int nr, uint32_t len)
 static void every_kind_of_memory_takes_part_but_two_hosts(void)
 {
 	for (unsigned int kinds = 0; kinds < 4; kinds++) {
-		struct pair_options options = options_for(kinds & 1, kinds & 2, DOCA_VERBS_QP_TYPE_RC);
+		struct pair_options options = place_options(kinds & 1, kinds & 2, DOCA_VERBS_QP_TYPE_RC);
 		struct side sides[2];
 
 		pair_make(sides, &options);
@@ -66,7 +52,7 @@ static void every_kind_of_memory_takes_part_but_two_hosts(void)
 
 static void sends_and_unreliable_writes_are_placed_too(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_UC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_UC);
 	struct side sides[2];
 
 	pair_make(sides, &options);
@@ -84,7 +70,7 @@ static void sends_and_unreliable_writes_are_placed_too(void)
 static void reads_are_placed_too(void)
 {
 	for (unsigned int kinds = 0; kinds < 4; kinds++) {
-		struct pair_options options = options_for(kinds & 1, kinds & 2, DOCA_VERBS_QP_TYPE_RC);
+		struct pair_options options = place_options(kinds & 1, kinds & 2, DOCA_VERBS_QP_TYPE_RC);
 		struct side sides[2];
 
 		pair_make(sides, &options);
@@ -118,7 +104,7 @@ static void wait_for_word(const uint32_t *word, unsigned char seed)
 /* The word that tells of the bytes is posted behind them, and is never seen before. */
 static void a_word_behind_a_long_message_is_seen_behind_it(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	struct side sides[2];
 	unsigned char seed = 40;
 
@@ -141,7 +127,7 @@ static void a_word_behind_a_long_message_is_seen_behind_it(void)
 
 static void many_at_a_time_and_over_each_other(void)
 {
-	struct pair_options options = options_for(true, true, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, true, DOCA_VERBS_QP_TYPE_RC);
 	struct side sides[2];
 
 	pair_make(sides, &options);
@@ -156,98 +142,6 @@ static void many_at_a_time_and_over_each_other(void)
 		check(side_is_filled(&sides[1], 77, 8192, 67));
 	}
 	pair_drop(sides);
-}
-
-/* The first use of a GPU leaves what the core knows of it. */
-static void use_gpu(CUdevice device)
-{
-	struct ibv_context *nic = bl_net_open_device("soft0");
-	struct ibv_pd *pd = bl_net_alloc_pd(nic);
-	CUcontext context;
-	struct ibv_mr *mr;
-	CUdeviceptr va;
-
-	check_eq(world.cuda->cuCtxCreate(&context, 0, device), CUDA_SUCCESS);
-	va = world_alloc(2 * MIB);
-	mr = bl_net_reg_mr(pd, (void *)(uintptr_t)va, 2 * MIB, IBV_ACCESS_LOCAL_WRITE);
-	check(mr);
-	check_eq(bl_net_dereg_mr(mr), 0);
-	world_free(va);
-	check_eq(world.cuda->cuCtxDestroy(context), CUDA_SUCCESS);
-	check_eq(bl_net_dealloc_pd(pd), 0);
-	check_eq(bl_net_close_device(nic), 0);
-}
-
-/* Whether contexts of different GPUs can be given access to each other. */
-static bool has_peers(void)
-{
-	const char *text = getenv("BARLANE_EMU_PEERS");
-
-	return text && *text == '1';
-}
-
-/* Whether the NIC gives it to them. */
-static bool goes_directly(void)
-{
-	const char *text = getenv("BARLANE_SNIC_PLACE_BETWEEN");
-
-	return has_peers() && !(text && !strcmp(text, "host"));
-}
-
-/**
- * struct other - memory of a GPU, in a context of its own
- * @mr: registered by side 1
- */
-struct other {
-	CUcontext context;
-	CUdeviceptr va;
-	struct ibv_mr *mr;
-};
-
-static void other_make(struct other *other, struct side *side, int ordinal)
-{
-	CUcontext popped;
-	CUdevice device;
-
-	check_eq(world.cuda->cuDeviceGet(&device, ordinal), CUDA_SUCCESS);
-	check_eq(world.cuda->cuCtxCreate(&other->context, 0, device), CUDA_SUCCESS);
-	other->va = world_alloc(2 * MIB);
-	other->mr = bl_net_reg_mr(side->pd, (void *)(uintptr_t)other->va, 2 * MIB,
-				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-	check(other->mr);
-	check_eq(world.cuda->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
-}
-
-static void other_drop(struct other *other)
-{
-	check_eq(bl_net_dereg_mr(other->mr), 0);
-	check_eq(world.cuda->cuCtxPushCurrent(other->context), CUDA_SUCCESS);
-	world_free(other->va);
-	check_eq(world.cuda->cuCtxDestroy(other->context), CUDA_SUCCESS);
-}
-
-/* The pair is made when the core has used the second GPU, too. */
-static void pair_make_with_other(struct side sides[2], struct other *other)
-{
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
-	CUdevice device;
-
-	world_enter();
-	check_eq(world.cuda->cuDeviceGet(&device, 1), CUDA_SUCCESS);
-	use_gpu(device);
-	pair_make(sides, &options);
-	other_make(other, &sides[1], 1);
-}
-
-static bool is_there(const struct other *other, size_t off, const unsigned char bytes[LONG])
-{
-	unsigned char seen[LONG];
-	CUcontext popped;
-
-	check_eq(world.cuda->cuCtxPushCurrent(other->context), CUDA_SUCCESS);
-	check_eq(world.cuda->cuMemcpyDtoH(seen, other->va + off, LONG), CUDA_SUCCESS);
-	check_eq(world.cuda->cuCtxPopCurrent(&popped), CUDA_SUCCESS);
-	return !memcmp(seen, bytes, LONG);
 }
 
 static void between_two_gpus(void)
@@ -270,7 +164,7 @@ static void between_two_gpus(void)
 	check_eq(after.peer_direct - before.peer_direct, goes_directly() ? 4 : 0);
 	check_eq(after.peer_staged - before.peer_staged, goes_directly() ? 0 : 4);
 	for (unsigned int i = 0; i < 4; i++)
-		check(is_there(&other, 12345 + (size_t)i * LONG, bytes));
+		check(other_has(&other, 12345 + (size_t)i * LONG, bytes));
 	other_drop(&other);
 	pair_drop(sides);
 }
@@ -290,7 +184,7 @@ static uint64_t copies_in(CUdevice device, enum bl_lane_kind first, int nr)
 /* Where there is one GPU, there are no streams for copies between two. */
 static void between_two_contexts_of_a_gpu(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	uint64_t within, between;
 	unsigned char bytes[LONG];
 	struct other other;
@@ -305,7 +199,7 @@ static void between_two_contexts_of_a_gpu(void)
 	side_post(&sides[0], WRITE, 0, LONG, other.va, other.mr->rkey);
 	check_eq(side_wait(&sides[0], NULL), REQ);
 	check_eq(counter(sides, BL_SNIC_PLACED), 1);
-	check(is_there(&other, 0, bytes));
+	check(other_has(&other, 0, bytes));
 	check_eq(copies_in(0, BL_LANE_IN_GPUS, BL_LANES_WITHIN) - within, 1);
 	check_eq(copies_in(0, BL_LANE_BETWEEN, BL_LANES_BETWEEN) - between, 0);
 	other_drop(&other);
@@ -383,7 +277,7 @@ static void access_that_the_driver_refuses_leaves_the_way_by_the_host(void)
 	side_post(&sides[0], WRITE, 0, LONG, other.va, other.mr->rkey);
 	check_eq(side_wait(&sides[0], NULL), REQ);
 	world.counts(&after);
-	check(is_there(&other, 0, bytes));
+	check(other_has(&other, 0, bytes));
 	check_eq(counter(sides, BL_SNIC_PLACED), 1);
 	check_eq(after.peer_staged - before.peer_staged, 1);
 	other_drop(&other);
@@ -417,7 +311,7 @@ static void the_second_gpus_context_is_destroyed_while_copies_are_made(void)
 
 static void memory_is_given_back_while_copies_are_made(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 	unsigned int syndrome;
 
@@ -450,7 +344,7 @@ static void memory_is_given_back_while_copies_are_made(void)
 
 static void gpu_memory_that_was_freed_is_an_error(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	struct side sides[2];
 	unsigned int syndrome;
 	struct ibv_mr *mr;
@@ -472,7 +366,7 @@ static void gpu_memory_that_was_freed_is_an_error(void)
 
 static void a_context_that_was_destroyed_is_an_error(void)
 {
-	struct pair_options options = options_for(false, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(false, false, DOCA_VERBS_QP_TYPE_RC);
 	CUcontext context, popped;
 	struct side sides[2];
 	unsigned int syndrome;
@@ -502,7 +396,7 @@ static void a_context_that_was_destroyed_is_an_error(void)
 
 static void host_memory_that_cannot_be_pinned_goes_in_packets(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	struct side sides[2];
 
 	world_enter();
@@ -516,7 +410,7 @@ static void host_memory_that_cannot_be_pinned_goes_in_packets(void)
 
 static void a_copy_that_cannot_be_begun_goes_in_packets(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	struct side sides[2];
 
 	pair_make(sides, &options);
@@ -533,7 +427,7 @@ static void a_copy_that_cannot_be_begun_goes_in_packets(void)
 
 static void regions_of_one_page_share_its_pin(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 	unsigned char *host = aligned_alloc(4096, 65536);
 	struct ibv_mr *whole, *part;
@@ -570,7 +464,7 @@ static int in_child(void)
 
 static void a_child_has_nothing_of_it(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	struct side sides[2];
 	int status = 0;
 	pid_t pid;
@@ -593,7 +487,7 @@ static void a_child_has_nothing_of_it(void)
 /* By kernels of the driver in several streams, of which each has its trial and more; else in one, by way of host memory. */
 static void copies_within_a_gpu_have_as_many_streams_as_they_can_use(void)
 {
-	struct pair_options options = options_for(true, true, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, true, DOCA_VERBS_QP_TYPE_RC);
 	const struct bl_place_gpu *gpu;
 	struct side sides[2];
 	CUdevice device;
@@ -621,7 +515,7 @@ static void copies_within_a_gpu_have_as_many_streams_as_they_can_use(void)
 /* The last one: from now on streams are asked. */
 static void a_gpu_that_does_not_count_is_asked(void)
 {
-	struct pair_options options = options_for(true, false, DOCA_VERBS_QP_TYPE_RC);
+	struct pair_options options = place_options(true, false, DOCA_VERBS_QP_TYPE_RC);
 	struct side sides[2];
 
 	pair_make(sides, &options);
