@@ -13,6 +13,7 @@
 #include "gpunetio/common/doca_gpunetio_verbs_dev.h"
 #include "net/gpu.h"
 #include "net/log.h"
+#include "util/guard.h"
 
 /* @context: of CUDA, that has the memory */
 struct bl_region {
@@ -29,6 +30,7 @@ struct bl_region {
  * @block: struct bl_gpu_dev_region, in its memory
  * @keys:  what stands there, so that the mapping is not read for it
  * @users: queue pairs
+ * @gone:  the mapping was taken away, with the GPU or its context: it is not touched again
  */
 struct bl_region_table {
 	struct bl_region_table *next;
@@ -36,6 +38,13 @@ struct bl_region_table {
 	struct bl_gpu_block *block;
 	uint32_t keys[BL_GPUNETIO_REGIONS];
 	unsigned int users;
+	bool gone;
+};
+
+/* @region: what @entry is to be; of an access that is guarded */
+struct change {
+	struct bl_gpu_dev_region *entry;
+	const struct bl_region *region;
 };
 
 static size_t place_of(uint32_t lkey)
@@ -48,21 +57,50 @@ static struct bl_gpu_dev_region *entry_of(const struct bl_region_table *table, u
 	return (struct bl_gpu_dev_region *)table->block->cpu + place_of(lkey);
 }
 
+static int write_entry(void *arg)
+{
+	const struct change *change = arg;
+
+	__atomic_store_n(&change->entry->addr, change->region->addr, __ATOMIC_RELAXED);
+	__atomic_store_n(&change->entry->len, change->region->len, __ATOMIC_RELAXED);
+	/* the range before the key that makes it count */
+	bl_fence_wc_store();
+	__atomic_store_n(&change->entry->key, htobe32(change->region->lkey), __ATOMIC_RELAXED);
+	bl_fence_wc_store();
+	return 0;
+}
+
+static int clear_entry(void *arg)
+{
+	const struct change *change = arg;
+
+	__atomic_store_n(&change->entry->key, 0, __ATOMIC_RELAXED);
+	/* a store that is read back has arrived at the GPU */
+	bl_fence_full();
+	__atomic_load_n(&change->entry->key, __ATOMIC_RELAXED);
+	bl_fence_wc_load();
+	return 0;
+}
+
+/* A context that is reset takes the table along, and no thread of its GPU looks there any more. */
+static void change_entry(struct bl_region_table *table, uint32_t lkey, int (*fn)(void *arg),
+			 const struct bl_region *region)
+{
+	struct change change = { entry_of(table, lkey), region };
+
+	if (!table->gone)
+		table->gone = bl_guard_call(change.entry, sizeof(*change.entry), fn, &change);
+}
+
 /* Unless another region has the place: then the NIC goes on reading this one. */
 static void show(struct bl_region_table *table, const struct bl_region *region)
 {
-	struct bl_gpu_dev_region *entry = entry_of(table, region->lkey);
 	uint32_t *key = &table->keys[place_of(region->lkey)];
 
 	if (*key || region->context != table->gpu->context)
 		return;
 	*key = region->lkey;
-	__atomic_store_n(&entry->addr, region->addr, __ATOMIC_RELAXED);
-	__atomic_store_n(&entry->len, region->len, __ATOMIC_RELAXED);
-	/* the range before the key that makes it count */
-	bl_fence_wc_store();
-	__atomic_store_n(&entry->key, htobe32(region->lkey), __ATOMIC_RELAXED);
-	bl_fence_wc_store();
+	change_entry(table, region->lkey, write_entry, region);
 }
 
 static void show_all(const struct bl_regions *regions, struct bl_region_table *table)
@@ -73,16 +111,11 @@ static void show_all(const struct bl_regions *regions, struct bl_region_table *t
 
 static void unshow(const struct bl_regions *regions, struct bl_region_table *table, uint32_t lkey)
 {
-	struct bl_gpu_dev_region *entry = entry_of(table, lkey);
 	uint32_t *key = &table->keys[place_of(lkey)];
 
 	if (*key != lkey)
 		return;
-	__atomic_store_n(&entry->key, 0, __ATOMIC_RELAXED);
-	/* a store that is read back has arrived at the GPU */
-	bl_fence_full();
-	__atomic_load_n(&entry->key, __ATOMIC_RELAXED);
-	bl_fence_wc_load();
+	change_entry(table, lkey, clear_entry, NULL);
 	*key = 0;
 	/* one that did not find room */
 	show_all(regions, table);
@@ -182,6 +215,7 @@ static struct bl_region_table *make(struct bl_regions *regions, struct doca_gpu 
 {
 	const size_t size = BL_GPUNETIO_REGIONS * sizeof(struct bl_gpu_dev_region);
 	struct bl_region_table *table;
+	int ret;
 
 	/* what the CPU does not reach is no news here: it is said of the objects that need it */
 	if (!gpu->lane)
@@ -190,7 +224,10 @@ static struct bl_region_table *make(struct bl_regions *regions, struct doca_gpu 
 	if (!table)
 		return NULL;
 	table->gpu = gpu;
-	if (bl_gpu_alloc(gpu, size, 0, DOCA_GPU_MEM_TYPE_GPU_CPU, &table->block))
+	bl_fail_hush(1);
+	ret = bl_gpu_alloc(gpu, size, 0, DOCA_GPU_MEM_TYPE_GPU_CPU, &table->block);
+	bl_fail_hush(-1);
+	if (ret)
 		goto free_table;
 	if (table->block->made != BL_GPU_MADE_LANE)
 		goto free_block;

@@ -56,8 +56,8 @@ void bl_regions_remove(struct bl_regions *regions, uint32_t lkey);
  * @gpu:     used GPU
  * @va_p:    receives the table's address for the GPU, until bl_regions_hide()
  *
- * BARLANE_NET_BRING=0 switches it off. Return: 0, or -EOPNOTSUPP: there is none, and the NIC reads all memory by itself; not
- * logged. Any thread.
+ * BARLANE_NET_BRING=0 switches it off. Return: 0, or -EOPNOTSUPP: there is none, and the NIC reads all memory by itself; that
+ * is no error, and logged as a warning at most. Any thread.
  */
 int bl_regions_show(struct bl_regions *regions, struct doca_gpu *gpu, uint64_t *va_p);
 void bl_regions_hide(struct bl_regions *regions, struct doca_gpu *gpu);

@@ -3,8 +3,10 @@
 #include <endian.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "soft_bed.h"
+#include "util/guard.h"
 
 /* What threads of the GPU find at the place of a key. */
 static struct bl_gpu_dev_region shown(const struct doca_gpu_verbs_qp_hl *qp, uint32_t lkey)
@@ -100,6 +102,34 @@ static void regions_that_meet_at_a_place_take_it_in_turn(void)
 	soft_drop();
 }
 
+/* As after a reset of the GPU's context: memory comes and goes all the same. */
+static void a_table_that_was_taken_away_is_not_touched_again(void)
+{
+	struct doca_gpu_verbs_qp_hl *qp;
+	struct ibv_mr *first, *second;
+	void *target, *table;
+
+	if (!BL_GUARD_WORKS)
+		skip("accesses are not guarded in this build: no code for this CPU, or ThreadSanitizer");
+	soft_make();
+	qp = soft_qp(DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY, 0, 0);
+	check_eq(doca_gpu_mem_alloc(gpu, 4096, 0, DOCA_GPU_MEM_TYPE_GPU, &target, NULL), DOCA_SUCCESS);
+	first = bl_net_reg_mr(pd, target, 4096, ACCESS);
+	check(first && is_shown(qp, first));
+	table = bl_gpu_block_cpu(gpu, (uintptr_t)qp->qp_gverbs->qp_cpu->regions);
+	check(table);
+	check_eq(mprotect(table, BL_GPU_PAGE_SIZE, PROT_NONE), 0);
+	second = bl_net_reg_mr(pd, target, 64, ACCESS);
+	check(second);
+	check_eq(bl_net_dereg_mr(first), 0);
+	check_eq(mprotect(table, BL_GPU_PAGE_SIZE, PROT_READ | PROT_WRITE), 0);
+	check_eq(shown(qp, second->lkey).key, 0);
+	check_eq(bl_net_dereg_mr(second), 0);
+	check_eq(doca_gpu_verbs_destroy_qp_hl(qp), DOCA_SUCCESS);
+	check_eq(doca_gpu_mem_free(gpu, target), DOCA_SUCCESS);
+	soft_drop();
+}
+
 static void nothing_is_shown_where_it_is_switched_off(void)
 {
 	struct doca_gpu_verbs_qp_hl *qp;
@@ -118,6 +148,7 @@ static void nothing_is_shown_where_it_is_switched_off(void)
 static const struct tap_test tests[] = {
 	T(memory_of_the_gpu_is_shown_to_its_threads),
 	T(regions_that_meet_at_a_place_take_it_in_turn),
+	T(a_table_that_was_taken_away_is_not_touched_again),
 	T(nothing_is_shown_where_it_is_switched_off),
 };
 
