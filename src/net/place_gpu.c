@@ -55,12 +55,24 @@ static int make_memory(const struct bl_cuda *cuda, struct bl_place_gpu *gpu)
 	return cuda_failed("cuMemAlloc", err);
 }
 
-int bl_lane_wait(const struct bl_cuda *cuda, struct bl_lane *lane)
+static int look(const struct bl_cuda *cuda, struct bl_lane *lane, uint32_t seq, bool locked)
+{
+	int ret;
+
+	if (!locked)
+		bl_lanes_lock();
+	ret = bl_lane_look(cuda, lane, seq, true);
+	if (!locked)
+		bl_lanes_unlock();
+	return ret;
+}
+
+int bl_lane_wait(const struct bl_cuda *cuda, struct bl_lane *lane, uint32_t seq, bool locked)
 {
 	uint64_t end = bl_now_ns() + TRIAL_NS;
 	int ret;
 
-	while ((ret = bl_lane_look(cuda, lane, lane->seq, true)) == -EAGAIN) {
+	while ((ret = look(cuda, lane, seq, locked)) == -EAGAIN) {
 		if (bl_now_ns() > end)
 			return fail_quiet(ETIMEDOUT, "a copy did not end");
 		sched_yield();
@@ -82,7 +94,7 @@ static int try_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, struct
 	ret = bl_lane_post(cuda, lane, kind, to_host ? &host : &device,
 			   to_host ? host.va : gpu->scratch + BL_PLACE_TRIAL, from_host ? &host : &device,
 			   from_host ? host.va : gpu->scratch, BL_PLACE_TRIAL);
-	return ret ? ret : bl_lane_wait(cuda, lane);
+	return ret ? ret : bl_lane_wait(cuda, lane, lane->seq, true);
 }
 
 static void make_lane(const struct bl_cuda *cuda, struct bl_place_gpu *gpu, enum bl_lane_kind kind)
@@ -228,7 +240,7 @@ struct bl_place_gpu *bl_place_gpu_first(void)
 
 bool bl_place_gpu_can(const struct bl_place_gpu *gpu, enum bl_lane_kind kind)
 {
-	return gpu->lanes[kind].usable;
+	return atomic_load_explicit(&gpu->lanes[kind].usable, memory_order_relaxed);
 }
 
 bool bl_place_is_between(const struct bl_place_mem *dst, const struct bl_place_mem *src)

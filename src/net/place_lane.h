@@ -3,6 +3,8 @@
 #ifndef BL_NET_PLACE_LANE_H
 #define BL_NET_PLACE_LANE_H
 
+#include <stdatomic.h>
+
 #include "place.h"
 
 /**
@@ -13,7 +15,7 @@
  * @seq:    number of the last copy that was submitted
  * @idle:   number of a copy, which and all before it are complete
  * @jobs, @bytes: under way
- * @usable: a copy was made
+ * @usable: a copy was made; read without the lock too
  * @counts: the GPU writes @flag
  * @broken: positive errno value: the stream failed
  * @next_query: when the driver may be asked again, ns
@@ -27,7 +29,7 @@ struct bl_lane {
 	uint32_t idle;
 	unsigned int jobs;
 	size_t bytes;
-	bool usable;
+	atomic_bool usable;
 	bool counts;
 	int broken;
 	uint64_t next_query;
@@ -66,8 +68,11 @@ void bl_lanes_unlock(void);
 int bl_lane_post(const struct bl_cuda *cuda, struct bl_lane *lane, enum bl_lane_kind kind,
 		 const struct bl_place_mem *dst, uint64_t to, const struct bl_place_mem *src, uint64_t from, size_t len);
 
-/* Wait for what was submitted; the lane's context is current. 0, -ETIMEDOUT with the reason, or the stream's error. */
-int bl_lane_wait(const struct bl_cuda *cuda, struct bl_lane *lane);
+/*
+ * Wait for copy @seq; the lane's context is current. Without @locked the lock is taken for each look. 0, -ETIMEDOUT
+ * with the reason, or the stream's error.
+ */
+int bl_lane_wait(const struct bl_cuda *cuda, struct bl_lane *lane, uint32_t seq, bool locked);
 
 /* Whether the context is still there. */
 bool bl_place_gpu_lives(const struct bl_cuda *cuda, const struct bl_place_gpu *gpu);
@@ -76,9 +81,9 @@ bool bl_place_gpu_lives(const struct bl_cuda *cuda, const struct bl_place_gpu *g
 struct bl_place_gpu *bl_place_gpu_first(void);
 
 /*
- * Let a context and those of other GPUs reach each other's memory, and copy once each way. Where that cannot be, the driver
- * copies by way of host memory. Either is said at level info. The lock is not held: the driver may wait for kernels, and
- * those for messages. place_peer.c
+ * Let a context and those of other GPUs reach each other's memory, and copy once each way. Where that cannot be, the
+ * driver copies by way of host memory. Either is said at level info. The lock is taken to post these copies, and not held
+ * while access is enabled or a copy is waited for: messages of others go on meanwhile. place_peer.c
  */
 void bl_place_peers_join(const struct bl_cuda *cuda, struct bl_place_gpu *gpu);
 

@@ -42,23 +42,40 @@ static int enable(const struct bl_cuda *cuda, const struct bl_place_gpu *from, c
 	return 0;
 }
 
-/* One copy in each stream, for what a driver makes at the first. The context of @from is current. */
-static int try_copies(const struct bl_cuda *cuda, struct bl_place_gpu *from, struct bl_place_gpu *to)
+static int try_copy(const struct bl_cuda *cuda, struct bl_place_gpu *from, struct bl_place_gpu *to,
+		    enum bl_lane_kind kind)
 {
 	struct bl_place_mem src = {.va = from->scratch, .gpu = from}, dst = {.va = to->scratch, .gpu = to};
-	int ret = 0;
+	struct bl_lane *lane = &from->lanes[kind];
+	uint32_t seq;
+	int ret;
 
-	for (int kind = BL_LANE_BETWEEN; kind < BL_LANE_KINDS && !ret; kind++) {
-		struct bl_lane *lane = &from->lanes[kind];
+	bl_lanes_lock();
+	ret = bl_lane_post(cuda, lane, kind, &dst, dst.va, &src, src.va, BL_PLACE_TRIAL);
+	seq = lane->seq;
+	bl_lanes_unlock();
+	return ret ? ret : bl_lane_wait(cuda, lane, seq, false);
+}
 
-		if (!lane->usable)
-			continue;
-		ret = bl_lane_post(cuda, lane, (enum bl_lane_kind)kind, &dst, dst.va, &src, src.va, BL_PLACE_TRIAL);
-		if (!ret)
-			ret = bl_lane_wait(cuda, lane);
-		lane->usable = !ret;
+/*
+ * One copy in each stream, for what a driver makes at the first. The context of @from is current. Return: 0, when at
+ * least the first of them, without which the others are not used, can be used.
+ */
+static int try_copies(const struct bl_cuda *cuda, struct bl_place_gpu *from, struct bl_place_gpu *to)
+{
+	int ret;
+
+	for (int kind = BL_LANE_BETWEEN; kind < BL_LANE_KINDS; kind++) {
+		if (!bl_place_gpu_can(from, (enum bl_lane_kind)kind))
+			ret = fail_quiet(EOPNOTSUPP, "the stream could not be used before");
+		else
+			ret = try_copy(cuda, from, to, (enum bl_lane_kind)kind);
+		if (ret)
+			from->lanes[kind].usable = false;
+		if (ret && kind == BL_LANE_BETWEEN)
+			return ret;
 	}
-	return ret;
+	return 0;
 }
 
 static void join(const struct bl_cuda *cuda, struct bl_place_gpu *from, struct bl_place_gpu *to)
@@ -73,9 +90,7 @@ static void join(const struct bl_cuda *cuda, struct bl_place_gpu *from, struct b
 	if (ret)
 		log_info("copies from device %d to device %d go through host memory: %s", from->ordinal, to->ordinal,
 			 bl_last_error(NULL));
-	bl_lanes_lock();
 	tried = try_copies(cuda, from, to);
-	bl_lanes_unlock();
 	if (tried)
 		log_info("copies from device %d to device %d are made by the CPU: %s", from->ordinal, to->ordinal,
 			 bl_last_error(NULL));
