@@ -11,7 +11,7 @@
 #define THERE	1
 #define BROUGHT 2
 
-static uint64_t line[BL_SNIC_EXPRESS_WORDS];
+static uint64_t line[BL_SNIC_EXPRESS_BLOCKS * BL_SNIC_EXPRESS_WORDS];
 
 /* Bytes behind the segments of a request, and the mark. */
 static void bring(struct world_wqe *wqe, uint32_t len)
