@@ -12,13 +12,14 @@
 #include <stdint.h>
 
 #include "cpu_features.h"
+#include "util/tsan.h"
 
 #define BL_STORE_LINE 64U
 
 /* Whether this CPU has such a store. Builds with ThreadSanitizer, which does not see it, have none. */
 static inline bool bl_can_store_line(void)
 {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !BL_TSAN
 	return bl_cpu_features() & BL_CPU_MOVDIR64B;
 #else
 	return false;
