@@ -104,7 +104,7 @@ struct bl_gpu_dev_region {
  * @rq_rsvd_index, @rq_ready_index, @rq_wqe_pi: as for the send queue
  * @rq_wqe_daddr:   lists of data segments
  * @rq_dbrec:	    receive record
- * @rq_wqe_num:	    lists, power of two; 0: no receive queue
+ * @rq_wqe_num:	    lists, power of two, at most 32768; 0: no receive queue
  * @rq_wqe_mask:    @rq_wqe_num - 1
  * @rq_wqe_shift:   log2 of the bytes of a list
  * @polled:	    1: the NIC is a CPU that polls the records, and doorbells are nothing to it
