@@ -17,7 +17,9 @@
  * @text: at most BL_REASON_SIZE bytes with their end; may be a part of the text that it replaces
  *
  * When there is no memory for the text, or no thread key to give it back by, bl_last_error() has the system's own text
- * of @code. May be called by handlers of signals; where one interrupts this very function, one of the two texts stays.
+ * of @code. May be called by handlers of signals. Where one interrupts this very function, the code that stays is the
+ * interrupted call's, and the text may be partly either's, but has an end. Where the program made 32 thread keys before,
+ * glibc calls calloc() for a thread's first failure: one in a handler must not have interrupted malloc() then.
  * May change errno.
  */
 void bl_reason_set(int code, const char *text);
