@@ -192,7 +192,7 @@ static void nothing_is_copied_after_the_end(void)
 		job_init(&job, 200);
 		atomic_store(&job.split.ready, BLOCKS);
 		bl_helper_lend(&job.split, BL_HELPERS);
-	bl_helper_wake(&job.split);
+		bl_helper_wake(&job.split);
 		for (int i = 0; i < round; i++)
 			bl_split_step(&job.split);
 		usleep(round * 50U);
