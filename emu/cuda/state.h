@@ -41,6 +41,7 @@ enum {
  * struct emu_ctx - a context; never freed, so that a stale handle is an error and not a crash
  * @next:    list of all
  * @gpu:     its GPU
+ * @id:      another one each time that it starts
  * @alive:   0 after destruction; a primary context comes to life again
  * @sticky:  error that a kernel left behind: every later call gives it
  * @kernels: that are running
@@ -54,7 +55,7 @@ enum {
 struct emu_ctx {
 	struct emu_ctx *next;
 	struct emu_gpu *gpu;
-	_Atomic(unsigned long long) id; /* another one each time that it starts */
+	_Atomic(unsigned long long) id;
 	atomic_int alive;
 	atomic_int sticky;
 	atomic_int kernels;
