@@ -59,7 +59,7 @@
 	X(pages_piece, 1U << 20, 65536, 1U << 30)                                                                      \
 	/* path nvfs: entries of a batch that go by one call of Barlane's module, at most; 0: each by a call of its own */    \
 	X(nvfs_batch, 128, 0, 256)                                                                                     \
-	/* staging areas in all, of 4 MiB each */                                                                      \
+	/* staging areas in all, of 4 MiB each, and 2 MiB more once a write was watched arriving */                     \
 	X(lanes, 64, 1, 4096)                                                                                          \
 	/* cached reads from this size on have one helper, whatever min_io_threshold_size_kb says, ... */              \
 	X(help_from, 768U << 10, 65536, 1U << 30)                                                                      \
