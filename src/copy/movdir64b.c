@@ -10,6 +10,7 @@
 
 #include "cpu_features.h"
 #include "isa.h"
+#include "line.h"
 #include "sse41_get.h"
 #include "x86.h"
 
@@ -21,9 +22,7 @@ static bool supported(void)
 /* The instruction reads memory itself: there is no register to pass, and the host side may have any alignment. */
 X86_TARGET BL_INLINE void put_line(uint8_t *dst, const uint8_t *src)
 {
-	__asm__ volatile("movdir64b %1, %2"
-			 : "=m"(*(uint8_t(*)[BL_LINE])dst)
-			 : "m"(*(const uint8_t(*)[BL_LINE])src), "r"(dst));
+	bl_store_line(dst, src);
 }
 
 #include "sse41_put.h"
