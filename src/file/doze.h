@@ -2,7 +2,7 @@
 /*
  * doze.h - sleep while the GPU takes what a disk has read, instead of looking all the time
  *
- * Bytes that a disk's driver has just put into memory leave it slower than others: 1 MiB took 120 us on H200 hosts, and
+ * Bytes that a disk's driver has just put into memory leave it slower than others: 1 MiB took 60 to 120 us on H200 hosts, and
  * looking for the end of that was most of a direct read's CPU time. How long it takes depends on the machine, so it is
  * learned. What is too short to be slept through is looked for, as ever.
  */
