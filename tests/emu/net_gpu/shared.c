@@ -12,6 +12,7 @@
 #include "net/export.h"
 #include "tests/emu/world.h"
 #include "tests/tap.h"
+#include "util/tsan.h"
 
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 #define LEN    64U
@@ -230,7 +231,10 @@ static void receives(enum doca_gpu_mem_type type)
 		wqe = post(&dev, 1 + i);
 		send_from(i % 2, i / 2, 0);
 		expect(i / 2 % 2, i, wqe, i % 2);
+		/* that it is there says a completion that is read by another mapping, which ThreadSanitizer cannot see */
+		BL_TSAN_READS_UNSEEN(true);
 		check(!memcmp(bed.data, bed.data + (1 + i) * LEN, LEN));
+		BL_TSAN_READS_SEEN(true);
 	}
 	for (int i = 0; i < 2; i++) {
 		check_eq(doca_gpu_verbs_unexport_qp(bed.gpu, bed.shown[i]), DOCA_SUCCESS);

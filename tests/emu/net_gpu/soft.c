@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "soft_bed.h"
+#include "util/tsan.h"
 
 static void connect_both(struct doca_gpu_verbs_qp_hl *a, struct doca_gpu_verbs_qp_hl *b, int uc)
 {
@@ -76,6 +77,17 @@ static void give(struct doca_gpu_verbs_qp_hl *qp, uint64_t index, const struct w
 	put(qp, index, wqe);
 	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i++)
 		__atomic_store_n(&line[i], (index + 1) << 32 | wqe->words[i], __ATOMIC_RELEASE);
+}
+
+/* What a NIC wrote, and what was read of a completion by another mapping says that it is there: ThreadSanitizer cannot see that. */
+static bool same(const void *one, const void *other, size_t len)
+{
+	bool ret;
+
+	BL_TSAN_READS_UNSEEN(true);
+	ret = !memcmp(one, other, len);
+	BL_TSAN_READS_SEEN(true);
+	return ret;
 }
 
 /* Wait for the completion of an index; its opcode, -1: it does not come. */
@@ -250,7 +262,7 @@ static void after_a_reset_it_works_again(void)
 				continue;
 			check_eq(completion(&a->qp_gverbs->qp_cpu->cq_sq, i - (i + 1) / 3, cqe), 0);
 			check_eq(cqe[60] << 8 | cqe[61], i);
-			check(!memcmp(host, target, sizeof(host)));
+			check(same(host, target, sizeof(host)));
 		}
 		check_eq(doca_verbs_qp_modify(a->qp, attr, DOCA_VERBS_QP_ATTR_NEXT_STATE), DOCA_SUCCESS);
 		check_eq(doca_verbs_qp_modify(b->qp, attr, DOCA_VERBS_QP_ATTR_NEXT_STATE), DOCA_SUCCESS);
@@ -321,7 +333,7 @@ static void an_unreliable_connection_sends_into_a_receive_queue(void)
 	post(a, 0, &wqe);
 	check_eq(completion(&a->qp_gverbs->qp_cpu->cq_sq, 0, cqe), DOCA_GPUNETIO_IB_MLX5_CQE_REQ);
 	check_eq(completion(&dev->cq_rq, 0, cqe), DOCA_GPUNETIO_IB_MLX5_CQE_RESP_SEND);
-	check(!memcmp(host, target, sizeof(host)));
+	check(same(host, target, sizeof(host)));
 	check_eq(bl_net_dereg_mr(from), 0);
 	check_eq(bl_net_dereg_mr(to), 0);
 	check_eq(doca_gpu_verbs_destroy_qp_hl(a), DOCA_SUCCESS);
@@ -441,7 +453,7 @@ static void completions_are_counted_by_the_library_for_the_gpu(void)
 		wqe = write_wqe(a, i, (uintptr_t)host, from->lkey, (uintptr_t)target, to->rkey, sizeof(host));
 		post(a, i, &wqe);
 		check(count_becomes(dev, i + 1));
-		check(!memcmp(host, target, sizeof(host)));
+		check(same(host, target, sizeof(host)));
 	}
 	/* those behind it are flushed, into the same entry */
 	for (uint64_t i = 43; i >= 40; i--) {
