@@ -300,13 +300,22 @@ CUresult cuCtxGetDevice(CUdevice *dev)
 	return CUDA_SUCCESS;
 }
 
+/* NULL: the current one. */
+static CUresult enter_ctx_of(CUcontext handle, struct emu_ctx **ctx_p)
+{
+	CUresult ret;
+
+	if (!handle)
+		return emu_enter_ctx(ctx_p);
+	ret = emu_enter();
+	return ret ? ret : find_alive(handle, ctx_p);
+}
+
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
 	struct emu_ctx *ctx;
-	CUresult ret = handle ? emu_enter() : emu_enter_ctx(&ctx);
+	CUresult ret = enter_ctx_of(handle, &ctx);
 
-	if (!ret && handle)
-		ret = find_alive(handle, &ctx);
 	if (ret)
 		return ret;
 	if (!id)
@@ -318,10 +327,8 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
 {
 	struct emu_ctx *ctx;
-	CUresult ret = handle ? emu_enter() : emu_enter_ctx(&ctx);
+	CUresult ret = enter_ctx_of(handle, &ctx);
 
-	if (!ret && handle)
-		ret = find_alive(handle, &ctx);
 	if (ret)
 		return ret;
 	if (!version)
