@@ -119,6 +119,12 @@ template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE void bl_op
 		BL_OP_SCOPED(S, "st.relaxed", ".u32 [%0], %1;", : : "l"(p), "r"((uint32_t)value) : "memory");
 }
 
+/* The value is computed here, and not where it is used. */
+BL_DEVICE void bl_op_keep(uint64_t &value)
+{
+	asm volatile("" : "+l"(value));
+}
+
 /* Two words at a multiple of 16, each in one piece, in no order. */
 BL_DEVICE void bl_op_store_pair(uint64_t *p, uint64_t first, uint64_t second)
 {

@@ -193,6 +193,12 @@ template <enum doca_gpu_dev_verbs_sync_scope S, typename T> BL_DEVICE void bl_op
 	__atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
+/* The value is computed here, and not where it is used. */
+BL_DEVICE void bl_op_keep(uint64_t &value)
+{
+	(void)value;
+}
+
 /* Two words, each in one piece, in no order. */
 BL_DEVICE void bl_op_store_pair(uint64_t *p, uint64_t first, uint64_t second)
 {

@@ -442,16 +442,35 @@ BL_DEVICE int doca_gpu_dev_verbs_submit(struct doca_gpu_dev_verbs_qp *qp, uint64
 	return doca_gpu_dev_verbs_submit_proxy<resource_sharing_mode, sync_scope>(qp, prod_index, code_opt);
 }
 
-/* No order among the words: of each it is seen whether it is this WQE's. */
-BL_DEVICE void bl_dev_give_whole(uint64_t *line, const struct doca_gpu_dev_verbs_wqe *wqe, uint64_t prod_index)
+/** struct bl_dev_whole - a WQE of one slot as it is given whole: each word with the mark of the slot that it is of */
+struct bl_dev_whole {
+	uint64_t words[BL_GPUNETIO_EXPRESS_WORDS];
+};
+
+BL_DEVICE struct bl_dev_whole bl_dev_whole_of(const struct doca_gpu_dev_verbs_wqe *wqe, uint64_t prod_index)
 {
 	uint64_t tag = prod_index << 32;
+	struct bl_dev_whole whole;
 
 	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i += 2) {
 		uint64_t bytes = bl_op_word(wqe->inl_data + i * 4);
 
-		bl_op_store_pair(line + i, tag | (uint32_t)bytes, tag | bytes >> 32);
+		whole.words[i] = tag | (uint32_t)bytes;
+		whole.words[i + 1] = tag | bytes >> 32;
 	}
+	return whole;
+}
+
+/* No order among the words: of each it is seen whether it is this WQE's. */
+BL_DEVICE void bl_dev_give_words(uint64_t *line, const struct bl_dev_whole &whole)
+{
+	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i += 2)
+		bl_op_store_pair(line + i, whole.words[i], whole.words[i + 1]);
+}
+
+BL_DEVICE void bl_dev_give_whole(uint64_t *line, const struct doca_gpu_dev_verbs_wqe *wqe, uint64_t prod_index)
+{
+	bl_dev_give_words(line, bl_dev_whole_of(wqe, prod_index));
 }
 
 /**

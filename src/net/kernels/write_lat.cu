@@ -59,11 +59,25 @@ static __device__ inline bool is_by_slot(const struct bl_net_lat &run)
 	return run.qp->nic_handler == DOCA_GPUNETIO_VERBS_NIC_HANDLER_CPU_PROXY_FREE_FLOW;
 }
 
-/* The next message: its request, and whether that will bring it along. */
+/*
+ * The next message: its request, and whether that will bring it along; of one that is inline where it is given whole, or NULL, and
+ * the words to be stored there.
+ */
 struct next {
 	struct doca_gpu_dev_verbs_wqe wqe;
 	bool brings;
+	uint64_t *line;
+	struct bl_dev_whole whole;
 };
+
+/* Words of an inline request, made now and not when they are stored. */
+static __device__ inline void make_whole(const struct bl_net_lat &run, uint64_t index, struct next &next)
+{
+	next.line = run.qp->sq_express;
+	next.whole = bl_dev_whole_of(&next.wqe, index + 1);
+	for (unsigned int i = 0; i < BL_GPUNETIO_EXPRESS_WORDS; i++)
+		bl_op_keep(next.whole.words[i]);
+}
 
 /*
  * What can be done before it is known that there is to be one: the request, in its slot, where BlueFlame takes it from, and in
@@ -82,6 +96,8 @@ static __device__ inline void prepare(const struct bl_net_lat &run, uint64_t ind
 	for (unsigned int i = 0; i < sizeof(next.wqe); i += sizeof(uint64_t))
 		*(uint64_t *)(void *)(next.wqe.inl_data + i) = bl_op_word(staged->inl_data + i);
 	next.brings = !inlined && is_brought(run);
+	if (inlined)
+		make_whole(run, index, next);
 	write_wqe<inlined>(run, index, doca_gpu_dev_verbs_get_wqe_ptr(run.qp, (uint16_t)index));
 	/* nobody else uses the queue */
 	if (!is_by_slot(run))
@@ -96,12 +112,17 @@ static __device__ inline int send(const struct bl_net_lat &run, uint64_t index, 
 	constexpr auto mine = DOCA_GPUNETIO_VERBS_RESOURCE_SHARING_MODE_EXCLUSIVE;
 	constexpr auto all = DOCA_GPUNETIO_VERBS_SYNC_SCOPE_SYS;
 
+	/* a message that lies in the request tells of nothing but itself */
+	if (inlined && next.line) {
+		bl_dev_give_words(next.line, next.whole);
+		return doca_gpu_dev_verbs_submit<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD>(run.qp, index + 1);
+	}
 	if (!inlined)
 		set_message(run, message);
 	if (next.brings)
 		bl_gpu_dev_verbs_wqe_bring(&next.wqe, run.from, (uint32_t)run.size);
-	/* a message that lies in the request tells of nothing but itself */
-	if (run.qp->sq_express && (inlined || next.brings))
+	/* nor does one that it brings along */
+	if (run.qp->sq_express && next.brings)
 		return bl_gpu_dev_verbs_submit_express<mine, DOCA_GPUNETIO_VERBS_SYNC_SCOPE_THREAD>(run.qp, index + 1,
 												    &next.wqe);
 	if (run.qp->sq_express)
