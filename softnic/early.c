@@ -51,7 +51,7 @@ void bl_early_read(struct bl_snic_qp *qp)
 
 		if (wr->syndrome || wr->wqe.fence || bl_wqe_is_fetch(&wr->wqe) || bl_wqe_is_local(&wr->wqe))
 			break;
-		if (wr->early_len || wr->wqe.brought || !is_short_message(wr))
+		if (wr->early_len || wr->wqe.brought || bl_wqe_starts_inline(&wr->wqe, wr->raw) || !is_short_message(wr))
 			continue;
 		mr = find(qp, wr, &at);
 		if (!mr)

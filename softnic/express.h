@@ -13,8 +13,8 @@
 
 struct bl_snic_qp;
 
-/* Post the next request if the line has it; of a queue pair with a line. */
-void bl_express_look(struct bl_snic_qp *qp);
+/* Post the next request if the line has it; of a queue pair with a line. Return: whether it had. */
+bool bl_express_look(struct bl_snic_qp *qp);
 
 /* Whether its first word is that of the next request, or cannot be read. */
 bool bl_express_is_news(const struct bl_snic_qp *qp);

@@ -103,7 +103,7 @@ static const char *why_silent(const struct bl_snic_qp *qp)
 bool bl_req_timers(struct bl_snic_qp *qp)
 {
 	struct bl_requester *req = &qp->req;
-	bool lost = bl_place_timer(qp);
+	bool lost = req->place_timer && bl_place_timer(qp);
 
 	if (!req->timer || qp->nic->now < req->timer)
 		return lost;

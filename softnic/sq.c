@@ -114,8 +114,8 @@ static void look(struct bl_snic_qp *qp)
 	uint16_t wild = 0;
 	bool good;
 
-	if (qp->sq.express)
-		bl_express_look(qp);
+	if (qp->sq.express && bl_express_look(qp))
+		return;
 	if (qp->sq.watched)
 		look_at_watched(qp);
 	if (qp->sq.lost)
@@ -165,11 +165,19 @@ static const uint8_t *straighten(struct bl_snic_qp *qp, unsigned int nr_bb)
 	return blocks + (size_t)slot * BL_SNIC_WQEBB;
 }
 
+/* The next request, where it stays; it counts when it is added. */
+static struct bl_wr *new_wr(struct bl_snic_qp *qp, unsigned int nr_bb)
+{
+	struct bl_wr *wr = bl_qp_wr(qp, qp->sq.tail);
+
+	*wr = (struct bl_wr){.raw = straighten(qp, nr_bb), .nr_bb = (uint16_t)nr_bb};
+	return wr;
+}
+
 static void add(struct bl_snic_qp *qp, const struct bl_wr *wr)
 {
 	struct bl_sq *sq = &qp->sq;
 
-	*bl_qp_wr(qp, sq->tail) = *wr;
 	sq->tail++;
 	sq->taken += wr->nr_bb;
 	sq->late = 0;
@@ -181,12 +189,14 @@ static void add(struct bl_snic_qp *qp, const struct bl_wr *wr)
 
 static void add_bad(struct bl_snic_qp *qp, const char *why)
 {
-	const uint8_t *raw = straighten(qp, 1);
-	struct bl_wr wr = {.raw = raw, .nr_bb = 1, .syndrome = BL_SYNDROME_LOCAL_OPERATION, .why = why};
+	struct bl_wr *wr = new_wr(qp, 1);
+	const char *parser_why;
 
-	bl_wqe_parse(raw, &wr.wqe, &why);
-	wr.wqe.index = (uint16_t)qp->sq.taken;
-	add(qp, &wr);
+	bl_wqe_parse(wr->raw, &wr->wqe, &parser_why);
+	wr->wqe.index = (uint16_t)qp->sq.taken;
+	wr->syndrome = BL_SYNDROME_LOCAL_OPERATION;
+	wr->why = why;
+	add(qp, wr);
 }
 
 /* The block is not there yet, or only a part of the request is: it may come. Whether that took too long. */
@@ -212,18 +222,18 @@ static const char *check_kind(const struct bl_snic_qp *qp, const struct bl_wqe *
 
 static void add_parsed(struct bl_snic_qp *qp, unsigned int nr_bb)
 {
-	struct bl_wr wr = {.raw = straighten(qp, nr_bb), .nr_bb = (uint16_t)nr_bb};
+	struct bl_wr *wr = new_wr(qp, nr_bb);
 	const char *why;
 
-	wr.syndrome = bl_wqe_parse(wr.raw, &wr.wqe, &wr.why);
-	why = wr.syndrome ? NULL : check_kind(qp, &wr.wqe);
+	wr->syndrome = bl_wqe_parse(wr->raw, &wr->wqe, &wr->why);
+	why = wr->syndrome ? NULL : check_kind(qp, &wr->wqe);
 	if (why) {
-		wr.syndrome = BL_SYNDROME_LOCAL_OPERATION;
-		wr.why = why;
+		wr->syndrome = BL_SYNDROME_LOCAL_OPERATION;
+		wr->why = why;
 	}
 	if (qp->sq.waits)
-		wr.wqe.brought = 0;
-	add(qp, &wr);
+		wr->wqe.brought = 0;
+	add(qp, wr);
 }
 
 /* One request, if it is there. */

@@ -131,6 +131,12 @@ static inline bool bl_wqe_is_marked(const uint8_t *raw)
 	return raw[9] == BL_WQE_BROUGHT;
 }
 
+/* Whether its data, if it has any, begins inside of it. */
+static inline bool bl_wqe_starts_inline(const struct bl_wqe *wqe, const uint8_t *raw)
+{
+	return wqe->first_seg < wqe->nr_segs && raw[wqe->first_seg * BL_WQE_SEG] & 0x80;
+}
+
 /* The bytes that a request has brought along: as many as @wqe->brought says. */
 static inline const uint8_t *bl_wqe_brought(const struct bl_wqe *wqe, const uint8_t *raw)
 {
