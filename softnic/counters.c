@@ -44,6 +44,7 @@ static const char *const names[BL_SNIC_NR_COUNTERS] = {
 	[BL_SNIC_PLACED] = "placed",
 	[BL_SNIC_PLACED_BYTES] = "placed_bytes",
 	[BL_SNIC_PLACE_REFUSED] = "place_refused",
+	[BL_SNIC_LOOPED] = "looped",
 	[BL_SNIC_WQE_DONE] = "wqe_done",
 	[BL_SNIC_WQE_DONE_BYTES] = "wqe_done_bytes",
 	[BL_SNIC_WQE_FAILED] = "wqe_failed",

@@ -30,6 +30,7 @@
  * @syndrome: what is wrong with it: it is not sent (any more), and fails when all before it are complete
  * @done:     nothing is left to do but to complete it
  * @early_len: bytes of @early that are its data, read ahead; 0: none
+ * @ahead:    its bytes were written when it was taken, loop.h
  * @placed:   its bytes do not travel in packets, place.h; @fetched: the same of a read, if the peer likes
  * @share, @share_off: where they are, of another NIC's process's; 0 where both sides are on one NIC
  * @why, @bad_addr, @bad_key, @bad_len: the reason, and memory that it is about
@@ -43,6 +44,7 @@ struct bl_wr {
 	uint8_t syndrome;
 	bool done;
 	uint8_t early_len;
+	bool ahead;
 	bool placed;
 	bool fetched;
 	uint64_t share, share_off;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "requester.h"
 
+#include "loop.h"
+#include "mem.h"
 #include "place.h"
-#include "share.h"
 #include "segs.h"
+#include "share.h"
 
 /* Packets in one go; others should have their turn. */
 #define BURST 32
@@ -66,11 +68,9 @@ static uint8_t opcode_of(const struct bl_wr *wr, bool first, bool last)
 	return first ? base : (uint8_t)(base + BL_PKT_SEND_MIDDLE);
 }
 
-/* Return: whether a packet was sent, or lost on purpose. */
-static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
+/* The packet of the part of a message that begins at @off. */
+static struct bl_packet message_packet(const struct bl_snic_qp *qp, const struct bl_wr *wr, uint64_t off)
 {
-	struct bl_requester *req = &qp->req;
-	uint64_t off = (req->psn - wr->first_psn) * qp->packet;
 	uint32_t left = wr->wqe.len - (uint32_t)off, len = left < qp->packet ? left : qp->packet;
 	bool first = !off, last = len == left;
 	struct bl_packet packet = {
@@ -78,11 +78,31 @@ static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
 		.flags = (uint8_t)((last ? BL_PKT_ACK_REQ : 0) | (last && wr->wqe.solicited ? BL_PKT_SOLICITED : 0)),
 		.len = len,
 	};
+
+	if (last && (wr->wqe.opcode == BL_WQE_SEND_IMM || wr->wqe.opcode == BL_WQE_WRITE_IMM))
+		packet.imm = wr->wqe.imm;
+	if (first && packet.opcode >= BL_PKT_WRITE_FIRST) {
+		packet.va = wr->wqe.raddr;
+		packet.rkey = wr->wqe.rkey;
+		packet.dma_len = wr->wqe.len;
+	}
+	/* a window that fills up with a long message is opened again before it is full */
+	if (!(qp->req.psn & (qp->nic->window / 8 - 1)))
+		packet.flags |= BL_PKT_ACK_REQ;
+	return packet;
+}
+
+/* Return: whether a packet was sent, or lost on purpose. */
+static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
+{
+	struct bl_requester *req = &qp->req;
+	uint64_t off = (req->psn - wr->first_psn) * qp->packet;
+	struct bl_packet packet = message_packet(qp, wr, off);
 	uint8_t *payload;
 
 	if (bl_qp_is_rc(qp) && req->psn == req->nxt && req->nxt - req->una - req->fetch_psns >= qp->nic->window)
 		return false;
-	payload = reserve(qp, len);
+	payload = reserve(qp, packet.len);
 	if (!payload && !req->dropping)
 		return false;
 	if (payload) {
@@ -90,23 +110,44 @@ static bool send_message(struct bl_snic_qp *qp, struct bl_wr *wr)
 		/* not blocked any more; on a reliable connection the timer waits for an answer */
 		if (!bl_qp_is_rc(qp))
 			req->timer = 0;
-		if (bl_segs_gather(qp, wr, off, payload, len))
+		if (bl_segs_gather(qp, wr, off, payload, packet.len))
 			return false;
-		if (last)
-			packet.imm = wr->wqe.opcode == BL_WQE_SEND_IMM || wr->wqe.opcode == BL_WQE_WRITE_IMM
-					     ? wr->wqe.imm
-					     : 0;
-		if (first && packet.opcode >= BL_PKT_WRITE_FIRST) {
-			packet.va = wr->wqe.raddr;
-			packet.rkey = wr->wqe.rkey;
-			packet.dma_len = wr->wqe.len;
-		}
-		/* a window that fills up with a long message is opened again before it is full */
-		if (!(req->psn & (qp->nic->window / 8 - 1)))
-			packet.flags |= BL_PKT_ACK_REQ;
 		commit(qp, &packet);
 	}
 	sent(qp, wr, req->psn + 1);
+	return true;
+}
+
+/* Return: whether it went; *@done_p: whether it was carried out. */
+static bool give(struct bl_snic_qp *qp, struct bl_wr *wr, struct bl_snic_qp *peer, bool *done_p)
+{
+	struct bl_packet packet = message_packet(qp, wr, 0);
+	uint8_t payload[BL_SNIC_PEEK_MAX];
+
+	if (bl_segs_gather(qp, wr, 0, payload, packet.len))
+		return false;
+	*done_p = bl_loop_give(qp, peer, &packet, payload);
+	return true;
+}
+
+/* A short message to @peer, which is there and has nothing else to do. Return: whether it went. */
+static bool hand_over(struct bl_snic_qp *qp, struct bl_wr *wr, struct bl_snic_qp *peer)
+{
+	struct bl_requester *req = &qp->req;
+	bool done = wr->ahead;
+
+	if (done)
+		bl_loop_note(qp, peer, wr->wqe.len);
+	else if (!give(qp, wr, peer, &done))
+		return false;
+	if (!done) {
+		/* what is wrong comes in a packet */
+		sent(qp, wr, req->psn + 1);
+		return true;
+	}
+	req->psn++;
+	req->nxt = req->una = req->psn;
+	req->retries = req->rnr_retries = 0;
 	return true;
 }
 
@@ -199,6 +240,8 @@ static bool send_placed(struct bl_snic_qp *qp, struct bl_wr *wr)
 
 static bool send_packet(struct bl_snic_qp *qp, struct bl_wr *wr)
 {
+	struct bl_snic_qp *peer;
+
 	if (wr->placed && qp->req.psn == wr->first_psn)
 		return send_placed(qp, wr);
 	if (!bl_place_is_over(qp))
@@ -207,7 +250,8 @@ static bool send_packet(struct bl_snic_qp *qp, struct bl_wr *wr)
 		return send_read(qp, wr);
 	if (bl_wqe_is_atomic(&wr->wqe))
 		return send_atomic(qp, wr);
-	return send_message(qp, wr);
+	peer = bl_loop_peer(qp, wr->wqe.len);
+	return peer ? hand_over(qp, wr, peer) : send_message(qp, wr);
 }
 
 /* One step: launch a request, pass over one that needs nothing, or send a packet. Whether there was one. */
@@ -237,6 +281,7 @@ static bool step(struct bl_snic_qp *qp)
 int bl_req_send(struct bl_snic_qp *qp)
 {
 	struct bl_requester *req = &qp->req;
+	uint64_t looped;
 	int nr = 0;
 
 	if (req->refused)
@@ -246,8 +291,12 @@ int bl_req_send(struct bl_snic_qp *qp)
 			return 0;
 		req->rnr_until = 0;
 	}
+	looped = qp->nic->counters[BL_SNIC_LOOPED];
 	while (nr < BURST && step(qp))
 		nr++;
+	/* what is told to be done is so, or on its way to the memory before anything that is written later */
+	if (qp->nic->counters[BL_SNIC_LOOPED] != looped)
+		bl_snic_mem_push(qp->nic);
 	bl_req_complete(qp);
 	return nr;
 }

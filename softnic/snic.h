@@ -473,6 +473,7 @@ enum bl_snic_counter {
 	BL_SNIC_PLACED,	       /* messages that a mover moved */
 	BL_SNIC_PLACED_BYTES,
 	BL_SNIC_PLACE_REFUSED, /* that were sent in packets after all */
+	BL_SNIC_LOOPED,	       /* messages that were handed to a queue pair of this NIC without a packet */
 	/* what became of send requests: done, with bytes of their messages; failed by themselves; flushed */
 	BL_SNIC_WQE_DONE,
 	BL_SNIC_WQE_DONE_BYTES,

@@ -4,6 +4,7 @@
 
 #include "bytes.h"
 #include "express.h"
+#include "loop.h"
 #include "mem.h"
 #include "qp.h"
 #include "util/guard.h"
@@ -234,6 +235,7 @@ static void add_parsed(struct bl_snic_qp *qp, unsigned int nr_bb)
 	if (qp->sq.waits)
 		wr->wqe.brought = 0;
 	add(qp, wr);
+	bl_loop_ahead(qp, wr);
 }
 
 /* One request, if it is there. */

@@ -8,6 +8,7 @@
 #ifndef SOFTNIC_TRANSPORT_H
 #define SOFTNIC_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,12 @@ typedef void bl_snic_receive_fn(void *arg, const uint8_t *gid, const struct bl_p
 
 struct bl_snic_transport_ops {
 	const char *name;
+
+	/*
+	 * A packet to the own address comes back as it was sent, and nothing but this NIC's work decides when: it may be
+	 * left out.
+	 */
+	bool loops_back;
 
 	/* Makes the port, with an address of its own that goes to @gid. Return: 0 or -errno, logged. */
 	int (*open)(const char *name, uint8_t gid[16], struct bl_snic_link **link_p);

@@ -215,6 +215,15 @@ enum bl_syndrome bl_wqe_parse(const uint8_t *raw, struct bl_wqe *wqe, const char
 	return parse_data(raw, wqe, why_p);
 }
 
+const uint8_t *bl_wqe_inline(const struct bl_wqe *wqe, const uint8_t *raw)
+{
+	const uint8_t *seg = raw + wqe->first_seg * BL_WQE_SEG;
+
+	if (!bl_wqe_starts_inline(wqe, raw) || (bl_be32(seg) & ~INLINE) != wqe->len)
+		return NULL;
+	return seg + 4;
+}
+
 void bl_wqe_walk_start(struct bl_wqe_walk *walk, const struct bl_wqe *wqe, const uint8_t *raw, uint64_t off)
 {
 	*walk = (struct bl_wqe_walk){

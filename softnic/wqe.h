@@ -137,6 +137,9 @@ static inline bool bl_wqe_starts_inline(const struct bl_wqe *wqe, const uint8_t 
 	return wqe->first_seg < wqe->nr_segs && raw[wqe->first_seg * BL_WQE_SEG] & 0x80;
 }
 
+/* Data of a request that is all inline, in one segment; NULL: it is not. */
+const uint8_t *bl_wqe_inline(const struct bl_wqe *wqe, const uint8_t *raw);
+
 /* The bytes that a request has brought along: as many as @wqe->brought says. */
 static inline const uint8_t *bl_wqe_brought(const struct bl_wqe *wqe, const uint8_t *raw)
 {

@@ -225,6 +225,7 @@ static void shm_forget(struct bl_snic_link *link)
 
 const struct bl_snic_transport_ops bl_snic_shm = {
 	.name = "shm",
+	.loops_back = true,
 	.open = shm_open_link,
 	.close = shm_close,
 	.max_payload = shm_max_payload,
