@@ -60,13 +60,13 @@ static bool write_ahead(struct bl_snic_qp *peer, const struct bl_wqe *wqe, const
 	return true;
 }
 
-/* The only one, so that it is next, and nothing holds it up. */
+/* The only one, so that it is next, and nothing holds it up. In ERR, requests are taken as well, to be flushed. */
 static bool is_alone(const struct bl_snic_qp *qp, const struct bl_wr *wr)
 {
 	const struct bl_sq *sq = &qp->sq;
 
-	return wr == bl_qp_wr(qp, sq->head) && sq->head + 1 == sq->tail && sq->launched == sq->head &&
-	       !qp->req.rnr_until && bl_place_is_over(qp);
+	return qp->state == BL_SNIC_RTS && wr == bl_qp_wr(qp, sq->head) && sq->head + 1 == sq->tail &&
+	       sq->launched == sq->head && !qp->req.rnr_until && bl_place_is_over(qp);
 }
 
 void bl_loop_ahead(struct bl_snic_qp *qp, struct bl_wr *wr)
