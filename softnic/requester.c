@@ -148,6 +148,8 @@ static bool hand_over(struct bl_snic_qp *qp, struct bl_wr *wr, struct bl_snic_qp
 	req->psn++;
 	req->nxt = req->una = req->psn;
 	req->retries = req->rnr_retries = 0;
+	/* it may have been blocked before, as a packet, and nobody answers now */
+	req->timer = 0;
 	return true;
 }
 
