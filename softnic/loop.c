@@ -87,7 +87,8 @@ bool bl_loop_give(struct bl_snic_qp *qp, struct bl_snic_qp *peer, struct bl_pack
 	packet->psn = (uint32_t)qp->req.psn & BL_PSN_MASK;
 	bl_active_wake(peer);
 	bl_resp_request(peer, packet, payload);
-	if (peer->resp.ack != BL_ACK_POSITIVE)
+	/* one that fails while it completes it, since its completion is lost, says nothing more */
+	if (peer->resp.ack != BL_ACK_POSITIVE || peer->state == BL_SNIC_ERR)
 		return false;
 	peer->resp.ack = BL_ACK_NONE;
 	bl_snic_count(qp->nic, BL_SNIC_LOOPED, 1);
