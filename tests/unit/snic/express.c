@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Requests that are given whole, ahead of their doorbells: what is taken, and what is left to the ring. */
+#include <endian.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -296,6 +297,25 @@ static void a_line_that_is_taken_back_is_not_looked_at(void)
 	world_end(w);
 }
 
+/* A record that says what cannot be is found by the pass after. */
+static void what_is_given_whole_spares_the_other_doorbells(void)
+{
+	struct world *w = begin(&(struct world_options){.one_nic = true, .loops = true});
+	struct world_wqe wqe;
+
+	world_run(w);
+	put_inline(w, &wqe, 7);
+	wqe_give(&wqe, line, w->a.pi);
+	__atomic_store_n(&w->a.dbrec[1], htobe32(5000), __ATOMIC_RELEASE);
+	check(bl_snic_progress(w->a.nic) > 0);
+	world_expect(&w->a.send, BL_CQE_REQ, 0, 0);
+	check(is_filled(w->b.mem, 28, 7));
+	check_eq(world_query(&w->a).mod.state, BL_SNIC_RTS);
+	bl_snic_progress(w->a.nic);
+	check_eq(world_query(&w->a).error.syndrome, BL_SYNDROME_LOCAL_OPERATION);
+	world_end(w);
+}
+
 static const struct tap_test tests[] = {
 	{"express_a_request_that_is_given_whole_needs_no_doorbell", a_request_that_is_given_whole_needs_no_doorbell},
 	{"express_each_word_is_waited_for", each_word_is_waited_for},
@@ -308,6 +328,7 @@ static const struct tap_test tests[] = {
 	{"express_a_full_ring_takes_nothing_more", a_full_ring_takes_nothing_more},
 	{"express_a_line_that_goes_away_is_not_missed", a_line_that_goes_away_is_not_missed},
 	{"express_a_line_that_is_taken_back_is_not_looked_at", a_line_that_is_taken_back_is_not_looked_at},
+	{"express_what_is_given_whole_spares_the_other_doorbells", what_is_given_whole_spares_the_other_doorbells},
 };
 
 TAP_MAIN(tests)

@@ -302,3 +302,12 @@ const struct bl_snic_transport_ops world_transport = {
 	.kick = wire_kick,
 	.forget = wire_forget,
 };
+
+const struct bl_snic_transport_ops *world_loops(void)
+{
+	static struct bl_snic_transport_ops ops;
+
+	ops = world_transport;
+	ops.loops_back = true;
+	return &ops;
+}

@@ -100,6 +100,8 @@ static const struct bl_snic_transport_ops *transport_of(const struct world_optio
 {
 	if (options->names[0])
 		return &bl_snic_roce;
+	if (options->loops)
+		return world_loops();
 	return options->shm ? &bl_snic_shm : &world_transport;
 }
 

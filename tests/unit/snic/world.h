@@ -43,6 +43,7 @@ enum world_fate { WORLD_PASS, WORLD_DROP, WORLD_DOUBLE, WORLD_HOLD };
  * @fault:	to inject, besides those of the wire
  * @shm:	the transport in shared memory in place of the wire
  * @one_nic:	both sides on one NIC
+ * @loops:	the wire may be left out where it would bring a packet back to its NIC
  * @mover:	of the memory of both, and of the NICs; @no_moved: of the NICs only
  * @srq:	each side receives from a shared receive queue in place of a ring; its WQEs lie in @rq, of @rq_sges segments
  * @srq_linked:	with a segment for the next one before these
@@ -62,7 +63,7 @@ struct world_options {
 	bool no_access;
 	bool sig_all;
 	size_t bytes;
-	bool checked_cq, collapsed, uar, thread, shm, one_nic, no_moved, srq, srq_linked;
+	bool checked_cq, collapsed, uar, thread, shm, one_nic, loops, no_moved, srq, srq_linked;
 	const struct bl_snic_mover *mover;
 	const char *names[2];
 	uint8_t sgid[2];
@@ -133,6 +134,9 @@ extern unsigned int world_room;
 extern bool world_gone;
 
 extern const struct bl_snic_transport_ops world_transport;
+
+/* The same with @loops. */
+const struct bl_snic_transport_ops *world_loops(void);
 
 /* Everything, from the beginning; a world that an earlier test left is taken down first. */
 struct world *world_begin(const struct world_options *options);
