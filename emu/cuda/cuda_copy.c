@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "queue.h"
 #include "state.h"
+#include "util/tsan.h"
 
 /* Which ends of a copy must be memory that the device reaches. */
 enum { DST_DEVICE = 1, SRC_DEVICE = 2 };
@@ -39,6 +40,22 @@ static void move_words(uint32_t *dst, const uint32_t *src, size_t nr)
 	}
 }
 
+/* Who sees the words come may write to their source: all reads of it come before, which ThreadSanitizer cannot see. */
+static void move_seen(uint32_t *dst, const uint32_t *src, size_t nr)
+{
+	uint32_t *words = BL_TSAN ? malloc(nr * sizeof(*words)) : NULL;
+
+	if (!words) {
+		move_words(dst, src, nr);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++)
+		words[i] = __atomic_load_n(&src[i], __ATOMIC_RELAXED);
+	BL_TSAN_GIVE(dst);
+	move_words(dst, words, nr);
+	free(words);
+}
+
 /*
  * Words that somebody may poll for what the stream did before: release. Not of longer copies, for ThreadSanitizer would keep a
  * history of each word.
@@ -61,7 +78,7 @@ static void run_copy(void *arg)
 	else if (copy->size <= SHORT)
 		move_short(copy->dst, copy->src, copy->size / sizeof(uint32_t));
 	else
-		move_words(copy->dst, copy->src, copy->size / sizeof(uint32_t));
+		move_seen(copy->dst, copy->src, copy->size / sizeof(uint32_t));
 }
 
 /* Lock held. Memory that CUDA does not know is the host's, unless it must not be. */

@@ -4,6 +4,7 @@
 #include "copy/fence.h"
 #include "lane.h"
 #include "util/clock.h"
+#include "util/tsan.h"
 
 /* Looks at the ring for one at the clock; and how long nothing comes before the GPU is asked for a report. */
 #define POLLS	    16U
@@ -42,6 +43,7 @@ static bool watch(const struct bl_land *land, const struct bl_landing *landing)
 	}
 	/* these looks before all that reads it again, a drive as well as this CPU */
 	bl_fence_full();
+	BL_TSAN_TAKE(landing->at);
 	return true;
 }
 
